@@ -42,6 +42,7 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
   if (!is_stored_config(*command.config)) return settings;
+  use_own_task_file(*command.config, settings);
   const auto changes = [&](const std::optional<std::string>& flag, const char* key) {
     const auto named = std::ranges::find(settings, key, &Setting::key);
     return flag && named != settings.end() && named->value != OptionValue(*flag);
@@ -49,7 +50,10 @@ std::vector<Setting> settings_of_file(const TrainCommand& command) {
   const bool derive_again = changes(command.task, "run.task") ||
                             changes(command.algorithm, "run.algorithm") || command.epochs ||
                             command.steps;
-  return derive_again ? asked_for(settings) : in_full(std::move(settings));
+  settings = derive_again ? asked_for(settings) : in_full(std::move(settings));
+  if (command.task)  // a task file as it is now
+    std::erase_if(settings, [](const Setting& each) { return each.key == kTaskDigest; });
+  return settings;
 }
 
 // Later settings override earlier ones: the file, the options that are short for keys, then --set.

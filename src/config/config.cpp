@@ -341,7 +341,8 @@ Config resolve(const std::vector<Setting>& given, bool is_new) {
   for (const Setting& setting : settings) check_form(setting);
   std::optional<Task> foreign;
   const Task& task = find_named(settings, "task", [&](const std::string& id) -> const Task& {
-    if (is_new && is_task_file(id)) refresh_task_file(id);
+    const bool has_version = last(settings, kTaskDigest) != nullptr;
+    if (is_new && is_task_file(id) && !has_version) refresh_task_file(id);
     if (is_new || registered_task(id) != nullptr) return find_task(id);
     return foreign.emplace(foreign_task(id, settings));
   });

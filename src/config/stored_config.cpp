@@ -7,6 +7,7 @@
 #include <ovde/error.h>
 #include "config/synonyms.h"
 #include "config/unread_keys.h"
+#include "env/registry.h"
 #include "io/files.h"
 
 namespace ovde {
@@ -50,8 +51,10 @@ std::vector<Setting> in_full(std::vector<Setting> stored) {
 std::vector<Setting> asked_for(const std::vector<Setting>& stored) {
   std::vector<Setting> named, others;
   try {
-    for (const Setting& setting : in_full(stored))
-      (setting.key.starts_with("run.") ? named : others).push_back(setting);
+    for (const Setting& setting : in_full(stored)) {
+      const bool names_task = setting.key.starts_with("run.") || setting.key == kTaskDigest;
+      (names_task ? named : others).push_back(setting);
+    }
     const Config config = restore_config(stored);
     std::erase_if(others, [&](const Setting& setting) { return !reads(config, setting.key); });
     const auto presets = resolved(named);

@@ -17,9 +17,12 @@ bool is_built_in(const Task& task);
 
 // A task file is a task whose name is its path, "robot.toml" (docs/task_files.md).
 inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }
+// The key of a configuration that says which version of the task file its run has.
+inline constexpr const char* kTaskDigest = "task.sha256";
 // Reads it at the first call; InputError with file and line if it is wrong.
 const Task& find_task_file(const std::string& id);
-// Reads it again if it has changed since; tasks that were found before remain as they are.
+// Reads it for a new run, again if it has changed since; tasks that were found before remain as
+// they are.
 void refresh_task_file(const std::string& id);
 
 // A run keeps a copy of its task file and of the model's files. `options`: the task's, in the run.

@@ -39,16 +39,7 @@ Config restored(const fs::path& file, const std::vector<Setting>& settings) {
       throw InputError(
           fmt::format("{}: not the configuration of a run: it has no {}", file.string(), key));
   }
-  const auto text = [&](const char* key) {
-    const auto found = std::ranges::find(settings, key, &Setting::key);
-    const auto* value = found == settings.end() ? nullptr : std::get_if<std::string>(&found->value);
-    return value == nullptr ? std::string() : *value;
-  };
-  if (const std::string task = text("run.task"); is_task_file(task)) {
-    const fs::path folder = file.parent_path();
-    for (const fs::path& run : {folder, folder / ".."})
-      use_task_copy(task, text("task.sha256"), run / kTaskFolder);
-  }
+  use_own_task_file(file, settings);
   return restore_config(settings);
 }
 
@@ -174,6 +165,19 @@ void make_population(const fs::path& folder, const std::string& command) {
   if (!holds_population(folder)) write_population(folder, {config, {config.seed}}, command);
   for (const fs::path& name : files) fs::rename(folder / name, own / name);
   fs::rename(folder / kConfigFile, own / kConfigFile);
+}
+
+void use_own_task_file(const fs::path& config, const std::vector<Setting>& settings) {
+  const auto text = [&](const char* key) {
+    const auto found = std::ranges::find(settings, key, &Setting::key);
+    const auto* value = found == settings.end() ? nullptr : std::get_if<std::string>(&found->value);
+    return value == nullptr ? std::string() : *value;
+  };
+  const std::string task = text("run.task");
+  if (!is_task_file(task)) return;
+  const fs::path folder = config.parent_path();
+  for (const fs::path& run : {folder, folder / ".."})
+    use_task_copy(task, text(kTaskDigest), run / kTaskFolder);
 }
 
 void write_config(const fs::path& folder, const Config& config, const std::string& command) {

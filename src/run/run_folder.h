@@ -57,6 +57,10 @@ void make_population(const fs::path& folder, const std::string& command);
 void write_config(const fs::path& folder, const Config& config, const std::string& command);
 Config read_config(const Folder& folder);
 
+// Makes the run's copy of its task file known, as the task of that path and SHA-256; does nothing
+// if it has none. `config`: the file of the settings.
+void use_own_task_file(const fs::path& config, const std::vector<Setting>& settings);
+
 inline PolicyOrigin origin_of(const Config& config) {
   return {config.task, config.algorithm, config.seed};
 }

@@ -105,6 +105,27 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
     EXPECT_NE(code.find(expected), std::string::npos) << expected;
 }
 
+TEST_F(SlowTaskFile, TheConfigurationOfARunTrainsItsCopy) {
+  ASSERT_EQ(train("--epochs 2 --seeds 0-1 --out run").code, 0);
+  const std::string copy = read_file(program_.folder() / "run/task/balancer.toml");
+  const std::string policy = read_file(program_.folder() / "run/seed_0/policy.safetensors");
+  const auto again = [&](const std::string& more, const char* out) {
+    const Outcome trained =
+        program_.run("train --config run/seed_0/config.toml --out " + std::string(out) + more);
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return read_file(program_.folder() / out / "task/balancer.toml");
+  };
+  change("weight = -0.02", "weight = -0.5");
+  EXPECT_EQ(again("", "same"), copy);
+  EXPECT_EQ(read_file(program_.folder() / "same/policy.safetensors"), policy);
+  EXPECT_EQ(again(" --algo td3", "other_algorithm"), copy);
+  EXPECT_NE(again(" --task balancer.toml", "named"), copy);  // the file as it is now
+
+  for (const char* name : {"balancer.toml", "balancer.xml"}) fs::remove(program_.folder() / name);
+  EXPECT_EQ(again("", "without_file"), copy);
+  EXPECT_EQ(again(" --epochs 3", "longer"), copy);
+}
+
 TEST_F(SlowTaskFile, StudiesFindItBesideThePlan) {
   fs::create_directory(program_.folder() / "plans");
   for (const char* name : {"balancer.toml", "balancer.xml"})

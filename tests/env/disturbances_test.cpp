@@ -239,6 +239,8 @@ TEST(Sensor, GroupLimitsWhatIsDisturbed) {
   EXPECT_EQ(touched("arm_velocity"), "..x");
   EXPECT_EQ(touched("arm"), ".xx");
   EXPECT_EQ(touched("*_time, arm_velocity"), "x.x");
+  EXPECT_EQ(touched("*time, arm_"), "xxx");
+  EXPECT_EQ(touched("*"), "xxx");
 }
 
 TEST(Sensor, GroupThatNamesNothingIsRefused) {
@@ -250,9 +252,14 @@ TEST(Sensor, GroupThatNamesNothingIsRefused) {
     }
     return std::string("none");
   };
-  EXPECT_EQ(refusal(std::make_unique<Log>(), "arm, leg"),
-            "sensor.group = \"arm, leg\": \"leg\" names no observation; must be a list of names, "
-            "prefixes or *suffixes of clock_time, arm_command, arm_velocity");
+  EXPECT_EQ(
+      refusal(std::make_unique<Log>(), "arm, leg"),
+      "sensor.group = \"arm, leg\": \"leg\" names no observation; must be a list of "
+      "names, their first words or their *last words, of clock_time, arm_command, arm_velocity");
+  for (const char* part : {"ar", "arm_velo", "*elocity", "*m_velocity"})  // not whole words
+    EXPECT_NE(refusal(std::make_unique<Log>(), part).find("names no observation"),
+              std::string::npos)
+        << part;
   class Nameless final : public EnvWrapper {
    public:
     using EnvWrapper::EnvWrapper;

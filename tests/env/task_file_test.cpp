@@ -27,6 +27,7 @@ namespace ovde {
 namespace OVDE_TEST_FILE {
 
 namespace fs = std::filesystem;
+using namespace std::string_literals;
 
 struct Pair {
   const char *task, *file;  // "Hopper-v4", "hopper"
@@ -187,9 +188,11 @@ keyframe = "home"
     return with(text);
   }
 
-  std::string error_of(const std::string& path) const {
+  // `find`: find_task(), or refresh_task_file() for a new run.
+  template <typename Find>
+  std::string error_of(const std::string& path, Find find) const {
     try {
-      find_task(path);
+      find(path);
     } catch (const InputError& error) {
       const std::string text = error.what();
       const auto folder = text.find(folder_.path().string());
@@ -197,6 +200,7 @@ keyframe = "home"
     }
     return "no error";
   }
+  std::string error_of(const std::string& path) const { return error_of(path, find_task); }
 
   TemporaryFolder folder_;
 };
@@ -226,7 +230,16 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
       {"'action'", "'qvel'", "robot.toml:10: reward 'effort': 1 weights for a value of size 7"},
       {"robot.xml", "robo.xml",
        "robot.toml:1: unknown model file 'robo.xml' (did you mean 'robot.xml'?)"},
-      {"rate = 50", "rate = 60", "robot.toml:15: an action must last a whole number"},
+      {"rate = 50", "rate = 60",
+       "robot.toml:15: an action must last a whole number of the model's steps of 0.005 s: rate "
+       "may be 66.6667 or 50"},
+      {"rate = 50", "rate = 300", "rate may be 200 or 100"},
+      {"rate = 50", "rate = 0", "robot.toml:15: rate is the number of actions per second"},
+      {"rate = 50", "actuators = []", "robot.toml:15: actuators must name one at least"},
+      {"speed = [0.5, 1]", "speed = [0, inf]",
+       "robot.toml:18: the range of speed must be a number from -1000000000000 to 1000000000000"},
+      {"keyframe", "draw = [{ positions = \"all\", normal = -1 }]\nkeyframe",
+       "robot.toml:21: normal must not be negative"},
       {"rate = 50", "rat = 50", "robot.toml:15: unknown key 'rat' (did you mean 'rate'?)"},
       {"keyframe = \"home\"", "keyframe = \"hom\"",
        "robot.toml:21: unknown keyframe 'hom' (did you mean 'home'?)"},
@@ -239,6 +252,58 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
     EXPECT_NE(message.find(one.message), std::string::npos) << message;
   }
   EXPECT_EQ(error_of(changed("40", "50")), "no error");
+}
+
+// Files of runs of version 1.0.0 may have these.
+TEST_F(OneTaskFile, OnlyNewRunsRefuse) {
+  const struct {
+    const char *from, *to, *message;
+  } cases[] = {
+      {"horizon = 40", "summary = \"one\\ntwo\"", "robot.toml:1: summary must be one line"},
+      {"'command.speed'", "{ name = \"a\\nb\", value = 'command.speed' }",
+       "robot.toml:6: the name and unit of observation 'a b' must be text of one line"},
+      {"'command.speed'", "{ name = \"\", value = 'command.speed' }",
+       "robot.toml:6: the name and unit of observation '' must be"},
+      {"'command.speed'", "{ name = [1], value = 'command.speed' }",
+       "robot.toml:6: the name and unit of observation '' must be"},
+      {"'command.speed'", "{ name = \"v\", value = 'command.speed', unit = \"m\\n\" }",
+       "robot.toml:6: the name and unit of observation 'v' must be"},
+      {"'command.speed'", "'sensor(\"gyro\")'",
+       "robot.toml:6: observation 'gyro_x' is there twice: give each a name of its own"},
+      {"'command.speed'", "{ name = [\"a\", \"a\", \"b\"], value = 'sensor(\"gyro\")' }",
+       "robot.toml:6: observation 'a' is there twice"},
+      {"end = [", "end = ['body(\"base\").pos.z < 0.1', ",
+       "robot.toml:12: end 'body(\"base\").pos.z < 0.1' is there twice"},
+      {"end = [", "end = [{ name = \"\\t\", when = 'time > 1' }, ",
+       "robot.toml:12: the name of end ' ' must be text of one line"},
+      {"end = [", "end = ['2 > 1', ", "robot.toml:12: '2 > 1' is 1 in every step"},
+      {"[control]", "[constants]\n\"a b\" = 1\n[control]",
+       "robot.toml:15: formulas cannot read 'a b': a name has letters, digits and _"},
+      {"[control]", "[constants]\nand = 1\n[control]", "formulas cannot read 'and'"},
+      {"speed = [0.5, 1]", "\"9\" = 1\nspeed = [0.5, 1]", "formulas cannot read '9'"},
+      {"speed = [0.5, 1]", "speed = { range = [0.5, 1], every = 0.03 }",
+       "robot.toml:18: every must be a whole number of actions, which last 0.02 s"},
+      {"rate = 50", "scale = [0]", "robot.toml:15: scale must not be 0"},
+      {"keyframe", "pose = { base = 1 }\nkeyframe",
+       "robot.toml:21: base must be a list of 7 numbers"},
+      {"keyframe", "draw = [{ positions = [], normal = 1 }]\nkeyframe",
+       "robot.toml:21: must name one joint at least"},
+      {"keyframe", "draw = [{ positions = [\"elbow\", \"elbow\"], normal = 1 }]\nkeyframe",
+       "robot.toml:21: a joint is named twice"},
+      {"[control]",
+       "[spread]\npositions = [-1, 0, 0, 0, 0, 0, 0]\nvelocities = [0, 0, 0, 0, 0, 0, "
+       "0]\n[control]",
+       "robot.toml:15: positions must not be negative"},
+  };
+  for (const auto& one : cases) {
+    const std::string message = error_of(changed(one.from, one.to), refresh_task_file);
+    EXPECT_NE(message.find(one.message), std::string::npos) << message;
+  }
+  EXPECT_EQ(error_of(changed("'command.speed'", "'sensor(\"gyro\")'")), "no error");
+}
+
+TEST_F(OneTaskFile, FormulasOfSeveralLinesAreEnds) {
+  refresh_task_file(changed("'body(\"base\").pos.z < 0.1'", "\"\"\"time > 1\nor time > 2\"\"\""));
 }
 
 TEST_F(OneTaskFile, BrokenModelsAreErrors) {
@@ -359,6 +424,57 @@ TEST_F(OneTaskFile, CopiesHaveAllFilesOfTheModel) {
   save_task_copy(file, OptionValues(find_task(file).options), run.path() / "task");
   EXPECT_EQ(run.names(), (std::vector<std::string>{"task", "task/parts", "task/parts/arm.xml",
                                                    "task/robot.toml", "task/robot.xml"}));
+}
+
+TEST_F(OneTaskFile, ACopyHasTheNamesOfAllItsRuns) {
+  const std::string file = changed("40", "50");
+  const std::string digest = OptionValues(find_task(file).options).text("sha256");
+  for (const char* name : {"nowhere/robot.toml", "elsewhere/robot.toml"}) {
+    use_task_copy(name, digest, folder_.path());
+    EXPECT_EQ(find_task(name).horizon, 50);
+  }
+}
+
+// A run must be able to continue with its copy alone.
+TEST_F(OneTaskFile, ModelsThatCannotBeCopiedAreRefused) {
+  const std::string text = read_file(folder_.path() / "robot.xml");
+  TemporaryFolder elsewhere;
+  for (const fs::path& folder : {folder_.path() / "ground", elsewhere.path()}) {
+    fs::create_directories(folder);
+    std::ofstream(folder / "flat.bin") << "\2\0\0\0\2\0\0\0"s + std::string(16, '\0');
+  }
+  const auto with_field = [&](const std::string& compiler, const fs::path& file) {
+    std::string model = text;
+    model.replace(model.find("<worldbody>"), 0,
+                  fmt::format("<compiler {}/><asset><hfield name='f' size='1 1 1 1' file='{}'/>"
+                              "</asset>",
+                              compiler, file.string()));
+    std::ofstream(folder_.path() / "robot.xml") << model;
+    return error_of(changed("40", "50"), refresh_task_file);
+  };
+  const std::string refused = "runs keep a copy of the model: the path of ";
+  EXPECT_NE(with_field("", elsewhere.path() / "flat.bin").find(refused), std::string::npos);
+  EXPECT_NE(
+      with_field(fmt::format("meshdir='{}'", elsewhere.path().string()), "flat.bin").find(refused),
+      std::string::npos);
+  EXPECT_EQ(with_field("meshdir='ground' strippath='true'", "/of/another/machine/flat.bin"),
+            "no error");
+  const std::string file = changed("40", "50");
+  TemporaryFolder run;
+  save_task_copy(file, OptionValues(find_task(file).options), run.path() / "task");
+  EXPECT_TRUE(fs::exists(run.path() / "task/ground/flat.bin"));
+
+  const std::string model = (folder_.path() / "robot.xml").string();
+  EXPECT_EQ(error_of(changed("robot.xml", model), refresh_task_file),
+            "robot.toml:1: runs keep a copy of the model: its path must be relative to this file");
+}
+
+TEST_F(OneTaskFile, TimeRunsForwards) {
+  std::string text = read_file(folder_.path() / "robot.xml");
+  text.replace(text.find("0.005"), 5, "-0.01");
+  std::ofstream(folder_.path() / "robot.xml") << text;
+  EXPECT_EQ(error_of(changed("40", "50")),
+            "robot.toml:1: the model's timestep is -0.01 s; must be above 0");
 }
 
 TEST_F(OneTaskFile, MeshesAreDrawnAsBoxes) {

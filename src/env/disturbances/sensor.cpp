@@ -2,6 +2,7 @@
 // rounded to the resolution; a dropped reading repeats the last one.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,8 +16,16 @@ namespace {
 
 using Kind = DisturbanceStream;
 
+// Whether the name begins, or after "*" ends, with these words: "arm" is in "arm_velocity", not in
+// "army_velocity".
 bool matches(const std::string& name, const std::string& pattern) {
-  return pattern.front() == '*' ? name.ends_with(pattern.substr(1)) : name.starts_with(pattern);
+  const bool at_end = pattern.front() == '*';
+  const std::string words = pattern.substr(at_end ? 1 : 0);
+  if (!(at_end ? name.ends_with(words) : name.starts_with(words))) return false;
+  const std::size_t border = at_end ? name.size() - words.size() : words.size();
+  if (border == 0 || border == name.size()) return true;
+  const auto of_word = [](unsigned char c) { return std::isalnum(c) != 0; };
+  return !of_word(name[border - 1]) || !of_word(name[border]);
 }
 
 std::vector<std::string> parts_of(const std::string& list) {
@@ -45,8 +54,8 @@ std::vector<std::size_t> group_of(const Env& env, const std::string& group) {
   for (const std::string& pattern : patterns) {
     if (std::ranges::none_of(names, [&](auto& name) { return matches(name, pattern); }))
       refuse(
-          fmt::format("\"{}\" names no observation; must be a list of names, prefixes or "
-                      "*suffixes of {}",
+          fmt::format("\"{}\" names no observation; must be a list of names, their first words "
+                      "or their *last words, of {}",
                       pattern, fmt::join(names, ", ")));
   }
 
@@ -195,8 +204,8 @@ std::vector<Field<SensorOptions>> sensor_options() {
       field(&Keys::resolution, "resolution", {0, 1e3},
             "readings are rounded to multiples of this, in units of the spread"),
       field(&Keys::group, "group",
-            "the observations concerned: names, prefixes or `*`suffixes, separated by commas; "
-            "empty: all"),
+            "the observations concerned: names, their first words, or their last words after `*`, "
+            "separated by commas; empty: all"),
   };
 }
 

@@ -146,7 +146,7 @@ std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check
 }  // namespace
 
 TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed) {
-  const auto file = read_task_file(path);
+  const auto file = new_task_file(path);
   const MujocoTask task = mujoco_task(file);
   const mjModel& model = *task.loaded_model;
   TaskCheck check{.path = path,

@@ -72,16 +72,26 @@ class Elements {
 // The files that a model consists of: the includes, meshes, height fields, skins and textures.
 class ModelFiles {
  public:
-  explicit ModelFiles(const fs::path& model) : folder_(model.parent_path()) {
+  explicit ModelFiles(const fs::path& model) : model_(model), folder_(model.parent_path()) {
     add(model);
     for (const auto& [element, file] : assets_) {
       const bool texture = element == "texture";
       const std::string own = texture ? textures_ : meshes_;
-      const fs::path path = folder_ / (own.empty() ? all_ : own) / file;
-      if (fs::is_regular_file(path)) files_.insert(path.lexically_normal());
+      const fs::path name = strips_paths_ ? file.substr(file.find_last_of("/\\") + 1) : file;
+      const fs::path path = (own.empty() ? all_ : own) / name;
+      if (path.is_absolute() || !fs::is_regular_file(folder_ / path)) outside_ = path;
+      if (fs::is_regular_file(folder_ / path)) files_.insert((folder_ / path).lexically_normal());
     }
   }
   const std::set<fs::path>& files() const { return files_; }
+
+  // InputError if a copy of the files would not be the same model.
+  void check_copy() const {
+    if (!outside_.empty())
+      throw InputError(fmt::format(
+          "{}: runs keep a copy of the model: the path of {} must be relative to the model's",
+          model_.string(), outside_.string()));
+  }
 
  private:
   void add(const fs::path& path) {
@@ -94,12 +104,15 @@ class ModelFiles {
         keep(meshes_, elements.attribute("meshdir"));
         keep(textures_, elements.attribute("texturedir"));
         keep(all_, elements.attribute("assetdir"));
+        if (const std::string strips = elements.attribute("strippath"); !strips.empty())
+          strips_paths_ = strips == "true";
       }
       for (const char* key :
            {"file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback"}) {
         const std::string file = elements.attribute(key);
         if (file.empty()) continue;
         if (name == "include") {
+          if (fs::path(file).is_absolute()) outside_ = file;
           add(folder_ / file);
         } else {
           assets_.emplace_back(name, file);
@@ -111,8 +124,10 @@ class ModelFiles {
     if (!value.empty()) to = value;
   }
 
-  fs::path folder_;
+  fs::path model_, folder_;
   std::string meshes_, textures_, all_;
+  bool strips_paths_ = false;
+  fs::path outside_;  // a file that a copy would not find
   std::vector<std::pair<std::string, std::string>> assets_;
   std::set<fs::path> files_;
 };
@@ -125,8 +140,8 @@ struct Loaded {
 };
 
 std::vector<std::pair<fs::path, std::string>> contents(const fs::path& task,
-                                                       const fs::path& model) {
-  std::set<fs::path> paths = ModelFiles(model).files();
+                                                       const ModelFiles& model) {
+  std::set<fs::path> paths = model.files();
   paths.insert(task.lexically_normal());
   std::set<fs::path> absolute;
   for (const fs::path& path : paths) absolute.insert(fs::absolute(path).lexically_normal());
@@ -184,16 +199,19 @@ class Store {
   const Task& find(const std::string& id) {
     const std::lock_guard lock(mutex_);
     const auto found = tasks_.find(id);
-    return found == tasks_.end() ? add(id, load(id)) : found->second.back();
+    return found == tasks_.end() ? add(id, load(id, false)) : found->second.back();
   }
 
-  void refresh(const std::string& id) {
+  // The file for a new run: read again if it has changed since.
+  const Task& newest(const std::string& id) {
     const std::lock_guard lock(mutex_);
-    const auto found = tasks_.find(id);
-    if (found == tasks_.end()) return;
-    const std::string digest = OptionValues(found->second.back().options).text(kDigest);
-    // the model is compiled only if a file has changed
-    if (digest_of(contents(id, files_.at(digest)->task->model_path)) != digest) add(id, load(id));
+    if (const auto found = tasks_.find(id); found != tasks_.end()) {
+      const std::string digest = OptionValues(found->second.back().options).text(kDigest);
+      // the model is compiled only if a file has changed
+      const ModelFiles model(files_.at(digest)->task->model_path);
+      if (digest_of(contents(id, model)) == digest) return found->second.back();
+    }
+    return add(id, load(id, true));
   }
 
   // Null if no task with this digest was loaded.
@@ -205,20 +223,24 @@ class Store {
 
   void use_copy(const std::string& id, const std::string& digest, const fs::path& copy) {
     const std::lock_guard lock(mutex_);
-    if (files_.contains(digest)) return;
-    Loaded loaded = load(copy);
+    const auto known = files_.find(digest);
+    const bool is_named = tasks_.contains(id);
+    if (known != files_.end() && is_named) return;
+    Loaded loaded = known == files_.end() ? load(copy, false) : *known->second;
     if (loaded.digest != digest) return;
-    if (tasks_.contains(id)) {
+    if (is_named) {
       keep(std::move(loaded));
     } else {
       add(id, std::move(loaded));
     }
   }
 
-  static Loaded load(const std::string& path) {
+  static Loaded load(const std::string& path, bool is_new) {
     Loaded loaded;
-    loaded.task = read_task_file(path);
-    loaded.files = contents(path, loaded.task->model_path);
+    loaded.task = read_task_file(path, is_new);
+    const ModelFiles model(loaded.task->model_path);
+    if (is_new) model.check_copy();
+    loaded.files = contents(path, model);
     loaded.digest = digest_of(loaded.files);
     return loaded;
   }
@@ -273,7 +295,11 @@ Store& store() {
 }  // namespace
 
 const Task& find_task_file(const std::string& id) { return store().find(id); }
-void refresh_task_file(const std::string& id) { store().refresh(id); }
+void refresh_task_file(const std::string& id) { store().newest(id); }
+
+std::shared_ptr<const TaskFile> new_task_file(const std::string& path) {
+  return store().get(OptionValues(store().newest(path).options).text(kDigest))->task;
+}
 
 std::optional<MujocoTask> mujoco_task_of_file(const Task& task) {
   const auto loaded = store().get(OptionValues(task.options).text(kDigest));
@@ -307,7 +333,7 @@ bool task_file_changed(const std::string& id, const OptionValues& options) {
   std::error_code error;
   if (!is_task_file(id) || !fs::exists(id, error)) return false;
   try {
-    return Store::load(id).digest != options.text(kDigest);
+    return Store::load(id, false).digest != options.text(kDigest);
   } catch (const InputError&) {
     return true;
   }

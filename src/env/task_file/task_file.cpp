@@ -1,6 +1,7 @@
 #include "env/task_file/task_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -19,11 +20,28 @@ namespace {
 
 constexpr std::size_t kLargestTaskFile = 1 << 20;
 constexpr double kLargestNumber = 1e12;
+constexpr double kMostSteps = 100'000;  // of the engine for one action
+
+// The text with a space for each line break and other control character.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+  return text;
+}
+
+// Whether a formula can read this name.
+bool is_word(const std::string& name) {
+  const auto in_word = [](unsigned char c) { return c < 128 && (std::isalnum(c) || c == '_'); };
+  return !name.empty() && std::ranges::all_of(name, in_word) && !std::isdigit(name[0]) &&
+         name != "and" && name != "or" && name != "not";
+}
 
 class TaskFileReader {
  public:
-  explicit TaskFileReader(const std::string& path)
-      : in_(path), top_(parse_toml_table(read_file(path, kLargestTaskFile), path)) {
+  TaskFileReader(const std::string& path, bool is_new)
+      : in_(path),
+        top_(parse_toml_table(read_file(path, kLargestTaskFile), path)),
+        is_new_(is_new) {
     task_.name = path;
   }
 
@@ -32,6 +50,7 @@ class TaskFileReader {
                    {"model", "summary", "horizon", "constants", "control", "reset", "command",
                     "observation", "reward", "end", "success", "spread"});
     task_.summary = in_.text(top_, "summary").value_or("task of " + task_.name);
+    if (one_line(task_.summary) != task_.summary) refuse_new(top_, "summary must be one line");
     task_.horizon = static_cast<int>(in_.integer(top_, "horizon", 1, 10'000'000).value_or(1000));
     read_model();
     const DataPointer data = make_data(*task_.loaded_model);
@@ -56,6 +75,11 @@ class TaskFileReader {
  private:
   const mjModel& model() const { return *task_.loaded_model; }
 
+  // Files of runs of earlier versions may have what a new run must not.
+  void refuse_new(const toml::node& node, const std::string& why) const {
+    if (is_new_) in_.refuse(node, why);
+  }
+
   // Calls `function`; gives its errors file and line of the node.
   template <typename Function>
   auto at(const toml::node& node, Function function) const {
@@ -68,13 +92,18 @@ class TaskFileReader {
 
   void read_model() {
     const std::string name = in_.required_text(top_, "a task file", "model");
+    const toml::node& node = *top_.get("model");
+    if (std::filesystem::path(name).is_absolute())
+      refuse_new(node, "runs keep a copy of the model: its path must be relative to this file");
     file_.model_path = (std::filesystem::path(task_.name).parent_path() / name).string();
     check_model_exists();
     try {
       task_.loaded_model = load_model(file_.model_path);
     } catch (const Error& error) {
-      in_.refuse(*top_.get("model"), error.what());
+      in_.refuse(node, error.what());
     }
+    if (const double step = model().opt.timestep; !(step > 0))
+      in_.refuse(node, fmt::format("the model's timestep is {} s; must be above 0", step));
   }
 
   void check_model_exists() const {
@@ -94,7 +123,8 @@ class TaskFileReader {
 
   double number(const toml::node& node, const std::string& what) const {
     if (!node.is_number() || !(std::abs(number_of(node)) <= kLargestNumber))
-      in_.refuse(node, what + " must be a number");
+      in_.refuse(node, fmt::format("{} must be a number from {} to {}", what, -kLargestNumber,
+                                   kLargestNumber));
     return number_of(node);
   }
 
@@ -117,7 +147,7 @@ class TaskFileReader {
 
   int named(const toml::node& node, int type, const std::string& kind) {
     const auto name = text_of(node);
-    if (!name) in_.refuse(node, fmt::format("the name of a {} must be a string", kind));
+    if (!name) in_.refuse(node, fmt::format("must be the name of one {}, a string", kind));
     return at(node, [&] { return number_in(model(), type, kind, *name); });
   }
 
@@ -127,17 +157,20 @@ class TaskFileReader {
     if (control == nullptr) control = &empty;
     in_.check_keys(*control, "control", {"frame_skip", "rate", "actuators", "centre", "scale"});
     task_.frame_skip =
-        static_cast<int>(in_.integer(*control, "frame_skip", 1, 100'000).value_or(1));
+        static_cast<int>(in_.integer(*control, "frame_skip", 1, kMostSteps).value_or(1));
     const double step = model().opt.timestep;
     if (const toml::node* rate = control->get("rate")) {
       if (control->contains("frame_skip"))
         in_.refuse(*rate, "rate and frame_skip exclude each other");
+      if (number(*rate, "rate") <= 0)
+        in_.refuse(*rate, "rate is the number of actions per second; must be above 0");
       const double steps = 1 / (number(*rate, "rate") * step);
-      task_.frame_skip = static_cast<int>(std::lround(std::clamp(steps, 0.0, 1e5)));
-      if (task_.frame_skip < 1 || std::abs(steps - task_.frame_skip) > 1e-6 * steps)
+      task_.frame_skip = static_cast<int>(std::lround(std::clamp(steps, 1.0, kMostSteps)));
+      const double low = std::clamp(std::floor(steps), 1.0, kMostSteps - 1);
+      if (std::abs(steps - task_.frame_skip) > 1e-6 * steps)
         in_.refuse(*rate, fmt::format("an action must last a whole number of the model's steps of "
-                                      "{} s: rate may be {:g}, {:g}, {:g} ...",
-                                      step, 1 / step, 1 / (2 * step), 1 / (3 * step)));
+                                      "{} s: rate may be {:g} or {:g}",
+                                      step, 1 / (low * step), 1 / ((low + 1) * step)));
     }
     read_actuators(*control);
 
@@ -147,6 +180,8 @@ class TaskFileReader {
     file_.scale.assign(count, 1);
     const toml::node* const scale = control->get("scale");
     if (scale != nullptr) file_.scale = one_or_each(*scale, "scale", count);
+    if (std::ranges::count(file_.scale, 0) > 0)
+      refuse_new(*scale, "scale must not be 0: the action would do nothing");
     if (const toml::node* centre = control->get("centre")) {
       if (scale == nullptr) in_.refuse(*centre, "centre needs scale, the size of an action of 1");
       if (text_of(*centre)) {
@@ -174,6 +209,7 @@ class TaskFileReader {
             fmt::format("{:g} x {}", file_.scale[i], signal.unit.empty() ? "control" : signal.unit);
         if (file_.centre[i] != 0) signal.unit += fmt::format(" around {:g}", file_.centre[i]);
       }
+      check_signal(top_, signal, "actuator");
       task_.controls.push_back(signal);
     }
     file_.action = formulas_->reserve(static_cast<int>(count));
@@ -193,6 +229,7 @@ class TaskFileReader {
       std::ranges::sort(sorted);
       if (std::ranges::adjacent_find(sorted) != sorted.end())
         in_.refuse(*names, "an actuator is named twice");
+      if (sorted.empty()) in_.refuse(*names, "actuators must name one at least");
     } else {
       for (int i = 0; i < model().nu; ++i) file_.actuators.push_back(i);
     }
@@ -205,10 +242,18 @@ class TaskFileReader {
     if (constants == nullptr) return;
     const std::vector<std::string> taken = formulas_->names();
     for (const auto& [name, node] : *constants) {
+      check_word(node, text_of(name));
       if (std::ranges::find(taken, text_of(name)) != taken.end())
         in_.refuse(node, fmt::format("formulas have a {} of their own", text_of(name)));
       formulas_->define(text_of(name), formulas_->constant(number(node, text_of(name))));
     }
+  }
+
+  void check_word(const toml::node& node, const std::string& name) const {
+    if (!is_word(name))
+      refuse_new(node, fmt::format("formulas cannot read '{}': a name has letters, digits and _, "
+                                   "and begins with no digit",
+                                   one_line(name)));
   }
 
   void read_commands() {
@@ -216,6 +261,7 @@ class TaskFileReader {
     if (commands == nullptr) return;
     for (const auto& [key, node] : *commands) {
       TaskFile::Command command{.name = text_of(key)};
+      check_word(node, command.name);
       const toml::node* range = &node;
       std::string unit;
       if (const auto* table = node.as_table()) {
@@ -228,6 +274,10 @@ class TaskFileReader {
           if (steps < 1 || steps > 1e9)
             in_.refuse(*every, "every must be at least one action's time");
           command.every = static_cast<int>(std::lround(steps));
+          if (std::abs(steps - command.every) > 1e-6 * steps)
+            refuse_new(*every,
+                       fmt::format("every must be a whole number of actions, which last {:g} s",
+                                   seconds_per_action()));
         }
       }
       const auto* array = range->as_array();
@@ -277,6 +327,8 @@ class TaskFileReader {
         const std::string joint = text_of(key);
         const auto where =
             coordinates(at(node, [&] { return number_in(m, mjOBJ_JOINT, "joint", joint); }), false);
+        if (node.is_number() && where.size() > 1)
+          refuse_new(node, fmt::format("{} must be a list of {} numbers", joint, where.size()));
         const std::vector<double> values = one_or_each(node, joint, where.size());
         for (std::size_t i = 0; i < where.size(); ++i) file_.start_positions[where[i]] = values[i];
       }
@@ -308,6 +360,11 @@ class TaskFileReader {
     } else {
       in_.refuse(*joints, "must be \"all\" or a list of names of joints");
     }
+    std::vector<int> sorted = draw.coordinates;
+    std::ranges::sort(sorted);
+    if (sorted.empty()) refuse_new(*joints, "must name one joint at least");
+    if (std::ranges::adjacent_find(sorted) != sorted.end())
+      refuse_new(*joints, "a joint is named twice");
 
     using Kind = TaskFile::Draw::Kind;
     constexpr std::pair<const char*, Kind> kinds[] = {{"uniform", Kind::uniform},
@@ -329,7 +386,8 @@ class TaskFileReader {
         draw.low = kind == Kind::uniform || kind == Kind::disc ? -draw.high : 0;
       }
       if (draw.low > draw.high)
-        in_.refuse(*node, fmt::format("{} must be in ascending order, or not negative", name));
+        in_.refuse(*node, kind == Kind::range ? "range must be in ascending order"
+                                              : fmt::format("{} must not be negative", name));
     }
     if (given != 1)
       in_.refuse(table, "an entry of draw needs exactly one of uniform, normal, range, disc");
@@ -381,6 +439,14 @@ class TaskFileReader {
         in_.refuse(node,
                    fmt::format("give this observation a name: {{ name = \"...\", value = '{}' }}",
                                term.name));
+      for (const Signal& signal : term.value.signals) {
+        check_signal(node, signal, "observation");
+        if (std::ranges::find(task_.observed, signal.name, &Signal::name) != task_.observed.end() ||
+            std::ranges::count(term.value.signals, signal.name, &Signal::name) > 1)
+          refuse_new(node, fmt::format("observation '{}' is there twice: give each a name of its "
+                                       "own, {{ name = \"...\", value = '{}' }}",
+                                       signal.name, term.name));
+      }
       task_.observed.insert(task_.observed.end(), term.value.signals.begin(),
                             term.value.signals.end());
       file_.observed.push_back(std::move(term));
@@ -392,6 +458,13 @@ class TaskFileReader {
       FormulaCompiler::copy(term.value, to, file_.observe);
       to += term.value.size;
     }
+  }
+
+  void check_signal(const toml::node& node, const Signal& signal, const char* what) const {
+    const std::string text = signal.name + signal.unit;
+    if (signal.name.empty() || one_line(text) != text)
+      refuse_new(node, fmt::format("the name and unit of {} '{}' must be text of one line", what,
+                                   one_line(signal.name)));
   }
 
   // name = "x", or one name for each element; unit = "m".
@@ -464,7 +537,10 @@ class TaskFileReader {
           if (when == nullptr) in_.refuse(node, "an entry of end needs when, a condition");
           name = in_.text(*table, "name");
         }
-        file_.end.push_back(condition(*when, name));
+        TaskFile::Term end = condition(*when, name);
+        if (std::ranges::find(file_.end, end.name, &TaskFile::Term::name) != file_.end.end())
+          refuse_new(node, fmt::format("end '{}' is there twice", end.name));
+        file_.end.push_back(std::move(end));
       }
     }
     if (const toml::node* success = top_.get("success"))
@@ -472,12 +548,18 @@ class TaskFileReader {
   }
 
   TaskFile::Term condition(const toml::node& node, const std::optional<std::string>& name) {
-    TaskFile::Term term{.name = name.value_or(text_of(node).value_or("")),
+    TaskFile::Term term{.name = name.value_or(one_line(text_of(node).value_or("a number"))),
                         .where = in_.where(node),
                         .value = formula(node, file_.ends)};
     if (term.value.size != 1)
       in_.refuse(node, fmt::format("a condition must be one number, not {}: use all() or any()",
                                    term.value.size));
+    if (term.name.empty() || one_line(term.name) != term.name)
+      refuse_new(node,
+                 fmt::format("the name of end '{}' must be text of one line", one_line(term.name)));
+    if (term.value.number)
+      refuse_new(node, fmt::format("'{}' is {} in every step; a condition must depend on the state",
+                                   term.name, *term.value.number));
     return term;
   }
 
@@ -488,7 +570,10 @@ class TaskFileReader {
     const auto read = [&](const char* key) {
       const toml::node* const node = spread->get(key);
       if (node == nullptr) in_.refuse(*spread, fmt::format("spread needs {}", key));
-      return list(*node, key, static_cast<std::size_t>(model().nv));
+      const auto all = list(*node, key, static_cast<std::size_t>(model().nv));
+      if (std::ranges::any_of(all, [](double x) { return x < 0; }))
+        refuse_new(*node, fmt::format("{} must not be negative", key));
+      return all;
     };
     task_.position_spread = read("positions");
     task_.velocity_spread = read("velocities");
@@ -496,6 +581,7 @@ class TaskFileReader {
 
   TomlReader in_;
   toml::table top_;
+  bool is_new_;
   FormulaCompiler* formulas_ = nullptr;
   TaskFile file_;
   MujocoTask& task_ = file_.task;
@@ -503,8 +589,8 @@ class TaskFileReader {
 
 }  // namespace
 
-std::shared_ptr<const TaskFile> read_task_file(const std::string& path) {
-  return std::make_shared<const TaskFile>(TaskFileReader(path).read());
+std::shared_ptr<const TaskFile> read_task_file(const std::string& path, bool is_new) {
+  return std::make_shared<const TaskFile>(TaskFileReader(path, is_new).read());
 }
 
 }  // namespace ovde

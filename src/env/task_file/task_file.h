@@ -55,7 +55,10 @@ struct TaskFile {
   std::vector<std::string> unused_sensors;
 };
 
-std::shared_ptr<const TaskFile> read_task_file(const std::string& path);
+// `is_new`: refuses more than files of runs of earlier versions, which must stay readable.
+std::shared_ptr<const TaskFile> read_task_file(const std::string& path, bool is_new);
+// The file for a new run, which can keep a copy of it; known afterwards (env/registry.h).
+std::shared_ptr<const TaskFile> new_task_file(const std::string& path);
 
 MujocoTask mujoco_task(const std::shared_ptr<const TaskFile>& file);
 
