@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -296,12 +297,18 @@ MannWhitneyTest mann_whitney_test(std::span<const double> x, std::span<const dou
           exact};
 }
 
-StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y) {
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y, bool same_runs) {
   std::vector<RankedTask> tasks;
   double observed = 0;
   for (std::size_t t = 0; t < x.size(); ++t) {
-    tasks.push_back(rank_task(x[t], y[t]));
-    observed += tasks.back().statistic();
+    const RankedTask task = rank_task(x[t], y[t]);
+    observed += task.statistic();
+    if (same_runs && t > 0) {
+      std::ranges::transform(tasks[0].weights, task.weights, tasks[0].weights.begin(),
+                             std::plus<>());
+    } else {
+      tasks.push_back(task);
+    }
   }
 
   Random random(0, Stream::bootstrap);

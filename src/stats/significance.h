@@ -86,7 +86,8 @@ struct StratifiedRankTest {
 
 // A permutation test of the ranks over many tasks, with 100,000 random permutations, the same in
 // every call: labels are exchanged among the runs of a task, never between tasks. x[t] and y[t] are
-// the scores of the two on task t; none may be empty.
-StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y);
+// the scores of the two on task t; none may be empty. `same_runs`: x[t][i] is the same run for all
+// t, so that its labels are exchanged together.
+StratifiedRankTest stratified_rank_test(const Strata& x, const Strata& y, bool same_runs = false);
 
 }  // namespace ovde

@@ -43,7 +43,8 @@ class StressWriter {
       : test_(test), results_(results), out_(test.request.out) {
     if (test.request.against.empty()) return;
     tests_ = compare_scores(results.scores);
-    together_ = compare_all_rows(results.scores);
+    if (std::ranges::any_of(tests_, &Comparison::tested))
+      together_ = compare_all_rows(results.scores);
   }
 
   StressReport write(int threads) {

@@ -224,6 +224,7 @@ class Analysis {
   }
 
   void add_scores() {
+    out_.scores.same_runs = true;
     Plan& plan = out_.scores.plan;
     plan.measures = {"score"};
     for (const StressGroup& group : test_.groups) {

@@ -237,7 +237,7 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
       {"rate = 50", "rate = 0", "robot.toml:15: rate is the number of actions per second"},
       {"rate = 50", "actuators = []", "robot.toml:15: actuators must name one at least"},
       {"speed = [0.5, 1]", "speed = [0, inf]",
-       "robot.toml:18: the range of speed must be a number from -1000000000000 to 1000000000000"},
+       "robot.toml:18: the range of speed must be a number from -1e12 to 1e12"},
       {"keyframe", "draw = [{ positions = \"all\", normal = -1 }]\nkeyframe",
        "robot.toml:21: normal must not be negative"},
       {"rate = 50", "rat = 50", "robot.toml:15: unknown key 'rat' (did you mean 'rate'?)"},

@@ -49,6 +49,18 @@ TEST(StratifiedRanks, OfTwoTasksAreTheShareOfAllLabellings) {
   EXPECT_NEAR(test.superiority, 0.5 + (2.0 / 4 + 0) / 2, 1e-12);
 }
 
+// Repeating the same runs under other names is no further evidence.
+TEST(StratifiedRanks, OfTheSameRunsHaveOneLabelForEach) {
+  const std::vector<double> a = normal(5, 0, 1), b = normal(5, 1.5, 2);
+  const double once = stratified_rank_test({a}, {b}).p;
+  const Strata x(10, a), y(10, b);
+  EXPECT_EQ(stratified_rank_test(x, y, true).p, once);
+  EXPECT_LT(stratified_rank_test(x, y).p, once / 10);
+  EXPECT_EQ(stratified_rank_test({{1}, {2}, {3}}, {{0}, {1}, {2}}, true).p, 1);
+  // run 0 of x is the best in one task, run 1 in the other: together they have equal ranks
+  EXPECT_NEAR(stratified_rank_test({{4, 2}, {2, 4}}, {{1, 3}, {3, 1}}, true).p, 1 / 3.0, 0.01);
+}
+
 TEST(StratifiedRanks, SmallEffectsInManyTasksAddUp) {
   Strata x, y, none;
   for (int t = 0; t < 12; ++t) {

@@ -236,6 +236,28 @@ TEST_F(StressOfSmallRuns, AgainstTestsEveryDisturbance) {
   EXPECT_TRUE(fs::exists(asked.out / "replays/2-ovde_g-noise.observation.html"));
 }
 
+TEST_F(StressOfSmallRuns, OneRunOfEachIsNotTested) {
+  StressRequest asked = request("single");
+  asked.runs = {run("dsac") / "seed_0", run("ovde_g") / "seed_0"};
+  asked.against = "dsac";
+  const auto report = stress(plan_stress(asked), {});
+  ASSERT_TRUE(report);
+  EXPECT_NE(report->text.find("too few runs for a test"), std::string::npos) << report->text;
+  EXPECT_EQ(report->text.find("pairs of runs"), std::string::npos) << report->text;
+}
+
+// The runs are the same under every disturbance: of two and two, p cannot be below a third.
+TEST_F(StressOfSmallRuns, DisturbancesAreNoFurtherRuns) {
+  const StressTest test = plan_stress(request("two"));
+  ASSERT_TRUE(play(test));
+  StudyResults scores = analyse(test, EpisodeFile(test.request.out / "episodes.csv")).scores;
+  scores.plan.columns[0].role = Role::baseline;
+  for (CellResult& cell : scores.cells) {
+    for (RunResult& each : cell.runs) each.score = cell.cell.column == "dsac" ? 0 : 1;
+  }
+  EXPECT_GT(compare_all_rows(scores).at(0).p, 0.3);
+}
+
 TEST_F(StressOfSmallRuns, WhatTheTaskCannotHaveIsLeftOut) {
   StressRequest asked = request("out");
   asked.disturbances = {};

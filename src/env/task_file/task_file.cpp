@@ -19,8 +19,8 @@ namespace ovde {
 namespace {
 
 constexpr std::size_t kLargestTaskFile = 1 << 20;
-constexpr double kLargestNumber = 1e12;
-constexpr double kMostSteps = 100'000;  // of the engine for one action
+constexpr double kLargestNumber = 1e12;  // the message says so too
+constexpr double kMostSteps = 100'000;   // of the engine for one action
 
 // The text with a space for each line break and other control character.
 std::string one_line(std::string text) {
@@ -123,8 +123,7 @@ class TaskFileReader {
 
   double number(const toml::node& node, const std::string& what) const {
     if (!node.is_number() || !(std::abs(number_of(node)) <= kLargestNumber))
-      in_.refuse(node, fmt::format("{} must be a number from {} to {}", what, -kLargestNumber,
-                                   kLargestNumber));
+      in_.refuse(node, what + " must be a number from -1e12 to 1e12");
     return number_of(node);
   }
 
@@ -252,7 +251,7 @@ class TaskFileReader {
   void check_word(const toml::node& node, const std::string& name) const {
     if (!is_word(name))
       refuse_new(node, fmt::format("formulas cannot read '{}': a name has letters, digits and _, "
-                                   "and begins with no digit",
+                                   "no digit first, and is not and, or, not",
                                    one_line(name)));
   }
 

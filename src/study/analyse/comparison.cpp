@@ -145,8 +145,8 @@ std::vector<Comparison> compare_all_rows(const StudyResults& results) {
   std::vector<Comparison> family;
   if (rows.size() < 2) return family;
   for_each_pair(results.plan, [&](const std::string& ours, const std::string& baseline) {
-    const auto test =
-        stratified_rank_test(scores_of(results, rows, ours), scores_of(results, rows, baseline));
+    const auto test = stratified_rank_test(scores_of(results, rows, ours),
+                                           scores_of(results, rows, baseline), results.same_runs);
     family.push_back({.row = "all rows",
                       .ours = ours,
                       .baseline = baseline,

@@ -64,6 +64,7 @@ struct StudyResults {
   // Unfinished runs that count, as "seed 3 of runs/a: epoch 40 of 100".
   std::vector<std::string> unfinished = {};
   std::optional<int> first_epochs = {};  // epochs of each run that count; nullopt: all
+  bool same_runs = false;                // the runs of a column are the same in every row
 
   // The cell of a row and a column; Error if the plan does not have it.
   const CellResult& find(const std::string& row, const std::string& column) const;
