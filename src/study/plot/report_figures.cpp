@@ -9,6 +9,7 @@
 
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
+#include "study/analyse/comparison.h"
 #include "study/analyse/exploration.h"
 #include "study/plot/panels.h"
 
