@@ -355,15 +355,22 @@ std::string runs_csv(const StudyResults& results) {
                         std::ranges::all_of(results.cells, [&](const CellResult& result) {
                           return !has_goal(result) || result.explored_goal();
                         });
-  std::string out = fmt::format("{}{}\n", kRunsHeader, explored ? kExploreColumn : "");
+  const bool imported = std::ranges::any_of(results.cells, [](const CellResult& result) {
+    return result.cell.imported && !result.runs.empty();
+  });
+  std::string out = kRunsHeader;
+  if (explored) out += fmt::format(",{}", kExploreColumn);
+  if (imported) out += fmt::format(",{}", kGoalColumn);
+  out += "\n";
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
-      const auto line = [&](const auto&... more) {
-        return csv_line(result.cell.row, result.cell.column, result.cell.task,
-                        result.cell.algorithm, run.seed, result.cell.epochs, run.score,
-                        run.first_goal_epoch, run.wall_seconds, more...);
-      };
-      out += explored ? line(run.first_goal_epoch_explore) : line();
+      out +=
+          csv_line(result.cell.row, result.cell.column, result.cell.task, result.cell.algorithm,
+                   run.seed, result.cell.epochs, run.score, run.first_goal_epoch, run.wall_seconds);
+      out.pop_back();
+      if (explored) out += "," + csv_field(run.first_goal_epoch_explore);
+      if (imported) out += run.has_goal ? ",1" : ",0";
+      out += "\n";
     }
   }
   return out;

@@ -318,6 +318,23 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
 }
 
+// A run that never reached the goal is tested, one that recorded no goal is not.
+TEST_F(SlowImportRuns, TheTableOfRunsKnowsGoalsThatWereNeverReached) {
+  const Plan plan =
+      plan_of("0", kOtherProgram + "[[column]]\nname = \"no goal\"\nimported = true\n");
+  import_all(plan, {make_run("r0", 0, 1)});
+  import_csv(plan, study_, "a/other's SAC", 0,
+             write_csv("0.csv", "step,return,success\n100,1,0\n"));
+  import_csv(plan, study_, "a/no goal", 0, write_csv("1.csv", "step,return\n100,1\n"));
+  const StudyResults results = read_results(plan, study_);
+  write_report(results, study_);
+  const StudyResults again = results_of_table(plan, study_ / "tables/runs.csv");
+  for (std::size_t i = 0; i < results.cells.size(); ++i)
+    EXPECT_EQ(again.cells[i].has_goal(), results.cells[i].has_goal()) << i;
+  EXPECT_TRUE(again.find("a", "other's SAC").has_goal());
+  EXPECT_FALSE(again.find("a", "no goal").has_goal());
+}
+
 TEST(ImportedColumn, HasItsOwnFolderAndNoSettings) {
   const std::string first =
       "[[column]]\nname = \"other's\"\nalgorithm = \"dsac\"\nimported = true\n";
