@@ -231,6 +231,34 @@ TEST(SlowReport, CaptionsExplainWhatTheirTableHas) {
             "number of runs that reach it.");
 }
 
+// The last epochs of a run may not be evaluated: the score is that of earlier ones.
+TEST(SlowReport, CaptionsNameTheEpochsThatAreScored) {
+  StudyResults results = known_results();
+  const auto forget = [&](std::size_t from) {
+    for (RunResult& run : results.cells[0].runs)
+      std::fill(run.returns.begin() + from, run.returns.end(), EpochRow::kNone);
+  };
+  const auto caption = [&] {
+    const std::string text = score_table(results, {}).caption;
+    return text.substr(0, text.find(';'));
+  };
+  forget(95);
+  EXPECT_EQ(caption(),
+            "Score: mean evaluation return over the 8 epochs up to the last evaluated one (epochs "
+            "94 to 99)");
+  EXPECT_EQ(goal_table(results).rows[0].cells[0].text, "95+ (0/10)");
+  results.cells.resize(1);
+  results.plan.rows.resize(1);
+  results.plan.columns.resize(1);
+  results.plan.groups.clear();
+  forget(50);
+  EXPECT_EQ(caption(),
+            "Score: mean evaluation return over the 4 epochs up to the last evaluated one (epoch "
+            "49)");
+  forget(10);
+  EXPECT_EQ(caption(), "Score: mean evaluation return over the last evaluated epoch (epoch 9)");
+}
+
 TEST(SlowReport, SmokeRunsAreMarked) {
   const TemporaryFolder folder;
   StudyResults results = known_results();
