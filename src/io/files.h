@@ -68,6 +68,11 @@ class Descriptor {
   int value_;
 };
 
+// Reads up to `size` bytes at `at`; returns their number, which is less at the end of the file.
+// InputError, which names `path`, if they cannot be read.
+std::size_t read_at(const Descriptor& file, const fs::path& path, void* to, std::size_t size,
+                    std::size_t at);
+
 // A file that only grows. append() hands the bytes to the system, sync() brings them to the disk.
 // Error if that fails. The file is open only during these calls: a population has thousands of
 // them.

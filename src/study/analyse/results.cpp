@@ -185,8 +185,8 @@ std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t lengt
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
   const std::vector<EpochRow> rows = read_progress(folder);
   if (std::ssize(rows) != epochs) {
-    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
-                                 folder.string(), rows.size(), epochs));
+    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs; {}",
+                                 folder.string(), rows.size(), epochs, how_to_mend(folder)));
   }
   return result_of(rows, seed, epochs);
 }
