@@ -159,7 +159,7 @@ std::vector<fs::path> paths_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> paths = paths_in(folder, error);
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    throw Error(fmt::format("cannot list {}: {}", folder.string(), error.message()));
+    throw InputError(fmt::format("cannot list {}: {}", folder.string(), error.message()));
   return paths;
 }
 

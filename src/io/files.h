@@ -43,7 +43,7 @@ void make_folder(const fs::path& folder);
 // The files and folders in a folder, in the order of the disk; `error` is set where it cannot be
 // listed.
 std::vector<fs::path> paths_in(const fs::path& folder, std::error_code& error);
-// The same, with an Error; none if there is no such folder.
+// The same, with an InputError; none if there is no such folder.
 std::vector<fs::path> paths_in(const fs::path& folder);
 
 // Syncs the folder: names made or removed in it are then on the disk.
