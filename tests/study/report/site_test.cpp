@@ -147,6 +147,17 @@ TEST(SlowSite, CurvesWithDataAnswerThePointer) {
   EXPECT_FALSE(has(page, "<figure><svg"));
   EXPECT_TRUE(has(page, "<figure class=\"drawn\"><svg"));
   EXPECT_EQ(page.find("const Chart = "), page.rfind("const Chart = ")) << "once for both studies";
+  const auto refusal = [&](const std::string& curves) -> std::string {
+    std::ofstream(folder.path() / "curves.json") << curves;
+    try {
+      site_html(folder.path() / "site.toml");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* damaged : {"{", "{\"axis\": 1}"})
+    EXPECT_TRUE(has(refusal(damaged), "curves.json: not the curves of a report")) << damaged;
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   page.insert(page.find("</body>"),
               "<script>document.title = [...document.querySelectorAll('.legend')].map(legend => "

@@ -35,6 +35,10 @@ TEST(Tables, TablesHaveBestPaperMissingAndGroups) {
   EXPECT_TRUE(has(to_html(score), "<span class=\"paper\">1.50 ± 0.50</span>"));
 }
 
+TEST(Tables, LatexHasTheCharactersOfNames) {
+  EXPECT_TRUE(has(to_latex({.columns = {"a<b>|c_d"}}), " & a$<$b$>$$|$c\\_d "));
+}
+
 TEST(Tables, DigitsFollowTheSizeOfANumber) {
   EXPECT_EQ(format_spread(59.3, 4.1), "59.30 ± 4.10");
   EXPECT_EQ(format_spread(394.1, 47.73), "394.1 ± 47.7");
