@@ -38,9 +38,8 @@ py::tuple as_tuple(const Report& report) {
 
 // NaN marks epochs that were not evaluated, or not yet trained.
 double score(std::span<const double> curve, const std::string& whose) {
-  while (!curve.empty() && std::isnan(curve.back())) curve = curve.first(curve.size() - 1);
   try {
-    return run_score(curve);
+    return run_score(evaluated_part(curve));
   } catch (const Error& error) {
     throw InputError(fmt::format("a curve of {}: {}", whose, error.what()));
   }

@@ -79,6 +79,22 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   }
 }
 
+std::size_t read_at(const Descriptor& file, const fs::path& path, void* to, std::size_t size,
+                    std::size_t at) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = again_if_interrupted([&] {
+      return ::pread(file.get(), static_cast<char*>(to) + done, size - done,
+                     static_cast<off_t>(at + done));
+    });
+    if (count < 0)
+      throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
 void write_file_atomically(const fs::path& path,
                            std::span<const std::span<const std::byte>> pieces) {
   const fs::path beside = path.string() + ".tmp";
@@ -143,7 +159,7 @@ std::vector<fs::path> paths_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> paths = paths_in(folder, error);
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
-    throw Error(fmt::format("cannot list {}: {}", folder.string(), error.message()));
+    throw InputError(fmt::format("cannot list {}: {}", folder.string(), error.message()));
   return paths;
 }
 

@@ -43,7 +43,7 @@ void make_folder(const fs::path& folder);
 // The files and folders in a folder, in the order of the disk; `error` is set where it cannot be
 // listed.
 std::vector<fs::path> paths_in(const fs::path& folder, std::error_code& error);
-// The same, with an Error; none if there is no such folder.
+// The same, with an InputError; none if there is no such folder.
 std::vector<fs::path> paths_in(const fs::path& folder);
 
 // Syncs the folder: names made or removed in it are then on the disk.
@@ -67,6 +67,11 @@ class Descriptor {
  private:
   int value_;
 };
+
+// Reads up to `size` bytes at `at`; returns their number, which is less at the end of the file.
+// InputError, which names `path`, if they cannot be read.
+std::size_t read_at(const Descriptor& file, const fs::path& path, void* to, std::size_t size,
+                    std::size_t at);
 
 // A file that only grows. append() hands the bytes to the system, sync() brings them to the disk.
 // Error if that fails. The file is open only during these calls: a population has thousands of

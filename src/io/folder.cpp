@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -14,9 +13,17 @@ namespace ovde {
 
 namespace {
 
-off_t size_of(const Descriptor& file) {
+std::size_t size_of(const Descriptor& file) {
   struct stat is = {};
-  return ::fstat(file.get(), &is) == 0 ? is.st_size : 0;
+  return ::fstat(file.get(), &is) == 0 ? static_cast<std::size_t>(is.st_size) : 0;
+}
+
+// Fewer bytes if the file was cut meanwhile.
+std::string text_at(const Descriptor& file, const fs::path& path, std::size_t at,
+                    std::size_t size) {
+  std::string text(size, '\0');
+  text.resize(read_at(file, path, text.data(), size, at));
+  return text;
 }
 
 }  // namespace
@@ -53,36 +60,19 @@ Descriptor Folder::open(const fs::path& name) const {
 
 std::string Folder::read(const fs::path& name, std::size_t limit) const {
   const Descriptor file = open(name);
-  if (const auto size = static_cast<std::size_t>(size_of(file)); size > limit)
-    refuse(name, fmt::format("larger than {} bytes", limit));
-  return read_from(name, file, 0, limit);
+  const std::size_t size = size_of(file);
+  if (size > limit) refuse(name, fmt::format("larger than {} bytes", limit));
+  return text_at(file, path_ / name, 0, size);
 }
 
 std::string Folder::read_end(const fs::path& name, std::size_t limit) const {
   const Descriptor file = open(name);
-  return read_from(name, file, std::max<off_t>(0, size_of(file) - static_cast<off_t>(limit)),
-                   limit);
+  const std::size_t all = size_of(file), size = std::min(all, limit);
+  return text_at(file, path_ / name, all - size, size);
 }
 
 void Folder::refuse(const fs::path& name, const std::string& why) const {
   throw InputError(fmt::format("cannot read {}: {}", (path_ / name).string(), why));
-}
-
-std::string Folder::read_from(const fs::path& name, const Descriptor& file, off_t at,
-                              std::size_t limit) const {
-  std::string text(
-      std::min(limit, static_cast<std::size_t>(std::max<off_t>(0, size_of(file) - at))), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count =
-        ::pread(file.get(), text.data() + done, text.size() - done, at + static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) refuse(name, std::strerror(errno));
-    if (count == 0) break;  // it was cut meanwhile
-    done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
-  return text;
 }
 
 }  // namespace ovde

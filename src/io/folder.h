@@ -36,8 +36,6 @@ class Folder {
 
  private:
   [[noreturn]] void refuse(const fs::path& name, const std::string& why) const;
-  std::string read_from(const fs::path& name, const Descriptor& file, off_t at,
-                        std::size_t limit) const;
 
   fs::path path_;
   std::string root_ = {};  // canonical, with a slash at its end; empty: none

@@ -118,14 +118,13 @@ double number_of(const toml::node& node) {
 
 namespace {
 
-// A list of different whole numbers; empty if it is not
+// A list of numbers that can be seeds; empty if it is not
 std::vector<std::uint64_t> seed_list(const toml::array& list) {
   std::vector<std::uint64_t> out;
   if (list.size() > kMostSeeds) return out;
   for (const toml::node& element : list) {
     const auto value = element.value_exact<std::int64_t>();
     if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > kLargestSeed) return {};
-    if (std::ranges::find(out, static_cast<std::uint64_t>(*value)) != out.end()) return {};
     out.push_back(static_cast<std::uint64_t>(*value));
   }
   return out;

@@ -139,7 +139,7 @@ bool CheckpointStore::has_folder() const {
 
 std::vector<fs::path> CheckpointStore::all() const {
   if (!has_folder()) return {};
-  std::error_code error;
+  std::error_code error;  // a broken link is no empty folder, as paths_in() alone would say
   auto paths = listed(error);
   if (error) {
     throw Error(

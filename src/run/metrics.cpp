@@ -67,9 +67,8 @@ RunSummary summarise(std::span<const EpochRow> rows) {
     if (!summary.first_goal_epoch_explore && row.explore_success > 0)
       summary.first_goal_epoch_explore = row.epoch;
   }
-  // the last epochs of an unfinished run may not be evaluated
-  while (!returns.empty() && std::isnan(returns.back())) returns.pop_back();
-  if (!returns.empty()) summary.score = run_score(returns);
+  if (const auto evaluated = evaluated_part(returns); !evaluated.empty())
+    summary.score = run_score(evaluated);
   if (!rows.empty()) {
     summary.wall_seconds = rows.back().seconds;
     if (summary.wall_seconds > 0) {

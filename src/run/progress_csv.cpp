@@ -5,12 +5,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <ovde/error.h>
 #include "base/text.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 
@@ -34,9 +34,11 @@ class Cells {
 
   template <typename T>
   T next() {
+    valid_ &= !ended_;
     const auto comma = rest_.find(',');
     const std::string_view text = rest_.substr(0, comma);
-    rest_ = comma == std::string_view::npos ? std::string_view() : rest_.substr(comma + 1);
+    ended_ = comma == std::string_view::npos;
+    rest_ = ended_ ? std::string_view() : rest_.substr(comma + 1);
     if constexpr (std::is_floating_point_v<T>) {
       if (text.empty()) return EpochRow::kNone;
     }
@@ -44,11 +46,12 @@ class Cells {
     valid_ &= value.has_value() && std::isfinite(static_cast<double>(*value));
     return value.value_or(T{});
   }
-  bool valid() const { return valid_ && rest_.empty(); }
+  // Whether all cells were read, and each was valid.
+  bool valid() const { return valid_ && ended_; }
 
  private:
   std::string_view rest_;
-  bool valid_ = true;
+  bool valid_ = true, ended_ = false;
 };
 
 // With the first `columns` of kColumns.
@@ -153,6 +156,12 @@ std::vector<EpochRow> read_progress_so_far(const fs::path& run) {
   return is_there(run / kProgressFile) ? read_progress(run) : std::vector<EpochRow>();
 }
 
+std::string how_to_mend(const fs::path& run) {
+  return is_there(run / kSummaryFile)
+             ? "to write the file again, remove summary.json beside it and resume the run"
+             : "resuming the run writes the file again";
+}
+
 bool ProgressReader::look() {
   if (!is_there(run_.path() / kProgressFile)) return forget();
   const Descriptor file = run_.open(kProgressFile);
@@ -167,30 +176,27 @@ bool ProgressReader::look() {
     size_ = size;
     changed_ = is.st_mtim;
     return changed;
-  } catch (...) {
+  } catch (const InputError& error) {
     forget();
-    throw;
+    throw InputError(fmt::format("{}; {}", error.what(), how_to_mend(run_.path())));
   }
 }
 
 // From the last row that was read, if it is still in its place, in pieces: a file that is not the
 // progress of a run is refused before much of it is in memory.
 bool ProgressReader::read_on(const Descriptor& file) {
-  const std::string name = (run_.path() / kProgressFile).string();
+  const fs::path path = run_.path() / kProgressFile;
+  const std::string name = path.string();
   std::string text(last_.size(), '\0');
-  const auto at = static_cast<off_t>(end_ - last_.size());
-  const bool is_same =
-      ::pread(file.get(), text.data(), text.size(), at) == static_cast<ssize_t>(text.size()) &&
-      text == last_;
-  bool changed = !is_same && forget();
+  read_at(file, path, text.data(), text.size(), end_ - last_.size());
+  bool changed = text != last_ && forget();
   text.clear();
 
   char piece[1 << 16];
   while (true) {
-    const ssize_t count =
-        ::pread(file.get(), piece, sizeof piece, static_cast<off_t>(end_ + text.size()));
-    if (count <= 0) break;
-    text.append(piece, static_cast<std::size_t>(count));
+    const std::size_t count = read_at(file, path, piece, sizeof piece, end_ + text.size());
+    if (count == 0) break;
+    text.append(piece, count);
     if (end_ + text.size() > kLargestProgress)
       throw InputError(fmt::format("{}: larger than {} bytes", name, kLargestProgress));
     std::string_view rest = text;

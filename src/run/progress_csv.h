@@ -22,9 +22,12 @@ std::string csv_row(const EpochRow& row, std::size_t terms = 0);
 // The whole rows: a file that is being written may end within one. InputError that begins with
 // `name` if the columns are not those of a run, or the rows are not consecutive epochs from 0.
 std::vector<EpochRow> parse_progress(const std::string& text, const std::string& name);
-std::vector<EpochRow> read_progress(const Folder& run);
+std::vector<EpochRow> read_progress(const Folder& run);  // as ProgressReader::look()
 // The same; empty where there is no file yet.
 std::vector<EpochRow> read_progress_so_far(const fs::path& run);
+
+// What to do about the file of a run that is damaged or lacks rows.
+std::string how_to_mend(const fs::path& run);
 
 // The columns of a file: the first ones of kColumns, and the terms of the reward.
 struct ProgressColumns {
@@ -37,7 +40,8 @@ class ProgressReader {
  public:
   explicit ProgressReader(Folder run) : run_(std::move(run)) {}
 
-  // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress().
+  // Reads the rows that were appended; true: the rows have changed. InputError as parse_progress(),
+  // with how_to_mend() the file.
   bool look();
   const std::vector<EpochRow>& rows() const { return rows_; }
   const std::vector<std::string>& terms() const { return columns_.terms; }  // names of the reward's

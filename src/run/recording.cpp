@@ -1,13 +1,9 @@
 #include "run/recording.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -22,7 +18,7 @@ namespace ovde {
 namespace {
 
 constexpr const char* kVisitFile = "visits.f32";
-constexpr off_t kLargestVisits = 256 << 20;  // bytes: 33 million steps
+constexpr std::size_t kLargestVisits = 256 << 20;  // bytes: 33 million steps
 constexpr const char* kNetworkFolder = "networks";
 constexpr std::string_view kEpochPrefix = "epoch_", kEpochSuffix = ".safetensors";
 
@@ -94,14 +90,13 @@ void read_visits(const Folder& run, const std::function<void(std::span<const Pos
   const Descriptor file = run.open(kVisitFile);
   std::vector<Position> positions(8192);
   const std::size_t size = positions.size() * sizeof(Position);
-  for (off_t at = 0; at < kLargestVisits; at += static_cast<off_t>(size)) {
-    const ssize_t count = ::pread(file.get(), positions.data(), size, at);
-    if (count < 0) throw Error(fmt::format("cannot read {}: {}", kVisitFile, std::strerror(errno)));
+  const fs::path path = run.path() / kVisitFile;
+  for (std::size_t at = 0; at < kLargestVisits; at += size) {
+    const std::size_t count = read_at(file, path, positions.data(), size, at);
     if (count == 0) return;
-    visit(std::span(positions).first(static_cast<std::size_t>(count) / sizeof(Position)));
+    visit(std::span(positions).first(count / sizeof(Position)));
   }
-  throw InputError(
-      fmt::format("{}: larger than {} bytes", (run.path() / kVisitFile).string(), kLargestVisits));
+  throw InputError(fmt::format("{}: larger than {} bytes", path.string(), kLargestVisits));
 }
 
 std::vector<Position> read_visits(const Folder& run) {

@@ -156,10 +156,10 @@ void make_population(const fs::path& folder, const std::string& command) {
   const fs::path own = folder / fmt::format("{}{}", kAgentPrefix, config.seed);
   make_folder(own);
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path name = entry.path().filename();
+  for (const fs::path& path : paths_in(folder)) {
+    const fs::path name = path.filename();
     const bool stays = name == kLockFile || name == kConfigFile || name == kPopulationFile ||
-                       name == kTaskFolder || is_agent_folder(entry.path());
+                       name == kTaskFolder || is_agent_folder(path);
     if (!stays) files.push_back(name);
   }
   if (!holds_population(folder)) write_population(folder, {config, {config.seed}}, command);

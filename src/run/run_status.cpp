@@ -71,7 +71,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   if (is_run(folder)) return found.push_back(folder);
   if (depth == 0) return;
   std::vector<fs::path> inside;
-  std::error_code ignored;  // a folder that cannot be read has no runs for us
+  std::error_code ignored;  // another user's folder below, such as lost+found, is skipped
   for (const fs::path& path : paths_in(folder, ignored)) {
     if (is_folder(path) && (!fs::is_symlink(path, ignored) || top.allows(path)))
       inside.push_back(path);
@@ -89,7 +89,8 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
 
 std::vector<fs::path> run_folders(const Folder& folder) {
   check_folder(folder.path());
-  holds_config(folder.path());  // InputError if it cannot be read
+  holds_config(folder.path());  // InputError if it cannot be read, as of the next line
+  paths_in(folder.path());
   std::vector<fs::path> found;
   Seen seen;
   find_runs(folder, folder.path(), kDeepest, seen, found);

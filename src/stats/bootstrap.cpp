@@ -36,8 +36,7 @@ double chance_to_win(std::span<const double> x, std::span<const double> y) {
   return wins / static_cast<double>(x.size() * y.size());
 }
 
-}  // namespace
-
+// Intervals of a statistic with several values, one for each, all from the same resamples.
 std::vector<Interval> bootstrap_intervals(
     const Strata& strata, const std::function<std::vector<double>(const Strata&)>& statistic,
     const BootstrapOptions& options) {
@@ -61,6 +60,8 @@ std::vector<Interval> bootstrap_intervals(
   }
   return out;
 }
+
+}  // namespace
 
 Interval bootstrap_interval(const Strata& strata,
                             const std::function<double(const Strata&)>& statistic,

@@ -33,11 +33,6 @@ Interval bootstrap_interval(const Strata& strata,
 // Percentile interval of the mean, with 2,000 resamples; `values` must not be empty.
 Interval mean_interval(const std::vector<double>& values);
 
-// Intervals of a statistic with several values, one for each, all from the same resamples.
-std::vector<Interval> bootstrap_intervals(
-    const Strata& strata, const std::function<std::vector<double>(const Strata&)>& statistic,
-    const BootstrapOptions& options = {});
-
 // All runs of all strata in one sample.
 std::vector<double> pooled(const Strata& strata);
 

@@ -83,4 +83,10 @@ double run_score(std::span<const double> evaluation_returns) {
   return mean(tail);
 }
 
+std::span<const double> evaluated_part(std::span<const double> evaluation_returns) {
+  while (!evaluation_returns.empty() && std::isnan(evaluation_returns.back()))
+    evaluation_returns = evaluation_returns.first(evaluation_returns.size() - 1);
+  return evaluation_returns;
+}
+
 }  // namespace ovde

@@ -27,6 +27,10 @@ double interquartile_mean(std::span<const double> values);
 int score_epochs(int epochs);
 double run_score(std::span<const double> evaluation_returns);
 
+// The returns up to the last epoch that was evaluated: the last epochs of a run that has not
+// finished may not be.
+std::span<const double> evaluated_part(std::span<const double> evaluation_returns);
+
 // Throws Error, naming `what`, unless `values` has at least one value and all are finite.
 void check_sample(std::span<const double> values, std::string_view what);
 

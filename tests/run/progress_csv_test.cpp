@@ -143,6 +143,13 @@ TEST(ProgressCsv, IncompleteLastRowIsIgnored) {
   EXPECT_THROW(parse_progress("", "x"), InputError);
 }
 
+TEST(ProgressCsv, ARowHasAsManyCellsAsTheHeader) {
+  const std::string row = csv_row({.eval_return_mean = 1});
+  for (std::size_t at = row.find(','); at != std::string::npos; at = row.find(',', at + 1))
+    EXPECT_THROW(parse_progress(csv_header() + "\n" + row.substr(0, at) + "\n", "x"), InputError);
+  EXPECT_THROW(parse_progress(csv_header() + "\n" + row + ",\n", "x"), InputError);
+}
+
 TEST(ProgressCsv, RefusesRowsOutOfOrder) {
   const auto complaint = [](const std::vector<EpochRow>& rows) {
     std::string text = csv_header() + "\n";
@@ -233,12 +240,39 @@ TEST(ProgressReader, StartsOverWhenTheFileWasRewritten) {
   EXPECT_EQ(file.epochs(), std::vector{0});
 }
 
-TEST(ProgressReader, RefusesInvalidRows) {
-  Followed file;
-  file.write(csv_header() + "\n" + file.row(0), false);
-  file.look();
-  file.write("nonsense\n", true);
-  EXPECT_THROW(file.look(), InputError);
+TEST(ProgressReader, RefusesInvalidRowsAndSaysWhatToDo) {
+  const TemporaryFolder folder;
+  const auto refusal = [&]() -> std::string {
+    try {
+      read_progress(folder.path());
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  { const ProgressFile file(folder.path(), std::vector<EpochRow>(1)); }
+  EXPECT_EQ(refusal(), "");
+  const std::string name = (folder.path() / kProgressFile).string();
+  std::ofstream(name, std::ios::app) << "nonsense\n";
+  EXPECT_EQ(refusal(), name + ":3: not a row; resuming the run writes the file again");
+  std::ofstream(folder.path() / "summary.json") << "{}";
+  EXPECT_EQ(refusal(), name +
+                           ":3: not a row; to write the file again, remove summary.json beside it "
+                           "and resume the run");
+}
+
+// A process cannot read the beginning of its memory.
+TEST(ProgressReader, AReadErrorIsNotTheEndOfTheFile) {
+  const TemporaryFolder folder;
+  const fs::path name = folder.path() / kProgressFile;
+  fs::create_symlink("/proc/self/mem", name);
+  try {
+    read_progress(folder.path());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("cannot read " + name.string() + ": Input"))
+        << error.what();
+  }
 }
 
 }  // namespace OVDE_TEST_FILE

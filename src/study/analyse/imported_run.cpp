@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,40 +17,35 @@ namespace {
 
 constexpr std::size_t kLargestImport = std::size_t{1} << 28;
 
-struct ScoredStep {
-  double step = 0, value = 0;
-  double seconds = EpochRow::kNone, success = EpochRow::kNone;
-};
-
-std::vector<ScoredStep> parse_evaluations(const std::string& text, const std::string& name) {
+std::vector<CurvePoint> parse_evaluations(const std::string& text, const std::string& name) {
   CsvReader in(text, name);
-  const auto step = in.column("step"), value = in.column("return");
-  const auto seconds = in.column("seconds"), success = in.column("success");
-  if (!step || !value) {
+  if (!in.column("step") || !in.column("return")) {
     throw InputError(
         fmt::format("{}: its first line must name the columns step and return; it has {}", name,
                     fmt::join(in.header(), ", ")));
   }
-
-  std::vector<ScoredStep> out;
-  while (in.next()) {
-    const auto number = [&](std::size_t column) {
-      const auto parsed = in.number<double>(column);
-      if (!parsed || !std::isfinite(*parsed)) in.refuse(in.header()[column] + " must be a number");
-      return *parsed;
-    };
-    ScoredStep each{number(*step), number(*value)};
-    if (seconds) each.seconds = number(*seconds);
-    if (success) each.success = number(*success);
-    if (each.seconds < 0) in.refuse("seconds must not be negative");
-    if (each.success < 0 || each.success > 1) in.refuse("success must be a share from 0 to 1");
-    if (!out.empty() && each.step < out.back().step) in.refuse("step must not decrease");
-    out.push_back(each);
-  }
+  std::vector<CurvePoint> out;
+  constexpr double kBegin = -std::numeric_limits<double>::infinity();
+  while (in.next()) out.push_back(read_curve_point(in, out.empty() ? kBegin : out.back().step));
   return out;
 }
 
 }  // namespace
+
+CurvePoint read_curve_point(const CsvReader& in, double last_step) {
+  const auto number = [&](const char* name) {
+    const auto column = in.column(name);
+    if (!column) return EpochRow::kNone;
+    const auto parsed = in.number<double>(*column);
+    if (!parsed || !std::isfinite(*parsed)) in.refuse(fmt::format("{} must be a number", name));
+    return *parsed;
+  };
+  const CurvePoint each{number("step"), number("return"), number("seconds"), number("success")};
+  if (each.seconds < 0) in.refuse("seconds must not be negative");
+  if (each.success < 0 || each.success > 1) in.refuse("success must be a share from 0 to 1");
+  if (each.step < last_step) in.refuse("step must not decrease");
+  return each;
+}
 
 fs::path imported_file(const fs::path& cell, std::uint64_t seed) {
   return cell / fmt::format("seed_{}", seed) / "imported.csv";
@@ -68,7 +64,7 @@ std::vector<EpochRow> parse_imported(const std::string& text, const std::string&
 
   double last = train.warmup_steps, widest = per_epoch, seconds = 0;
   std::vector<int> counts(rows.size());
-  for (const ScoredStep& each : parse_evaluations(text, name)) {
+  for (const CurvePoint& each : parse_evaluations(text, name)) {
     if (each.step <= train.warmup_steps || each.step > end) continue;
     const auto epoch =
         static_cast<std::size_t>(std::ceil((each.step - train.warmup_steps) / per_epoch)) - 1;

@@ -148,9 +148,16 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
     return number;
   };
   run.first_goal_epoch = epoch(7);
-  run.knows_explore = in.header().size() > 9;
-  if (run.knows_explore) run.first_goal_epoch_explore = epoch(9);
-  run.has_goal = cell.imported ? run.first_goal_epoch.has_value() : find_task(cell.task).has_goal;
+  if (const auto explore = in.column(kExploreColumn)) {
+    run.knows_explore = true;
+    run.first_goal_epoch_explore = epoch(*explore);
+  }
+  if (const auto goal = in.column(kGoalColumn)) {
+    if (in.field(*goal) != "0" && in.field(*goal) != "1") refuse_value(*goal, "0 or 1");
+    run.has_goal = in.field(*goal) == "1";
+  } else {
+    run.has_goal = cell.imported ? run.first_goal_epoch.has_value() : find_task(cell.task).has_goal;
+  }
   return run;
 }
 
@@ -178,8 +185,8 @@ std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t lengt
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
   const std::vector<EpochRow> rows = read_progress(folder);
   if (std::ssize(rows) != epochs) {
-    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs",
-                                 folder.string(), rows.size(), epochs));
+    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs; {}",
+                                 folder.string(), rows.size(), epochs, how_to_mend(folder)));
   }
   return result_of(rows, seed, epochs);
 }
@@ -301,8 +308,7 @@ StudyResults results_of_table(Plan plan, const fs::path& runs_csv) {
                 [](const std::string& what) { return what == "curves" || what == "maps"; });
 
   CsvReader in(read_file(runs_csv), runs_csv.string());
-  const std::string header = fmt::format("{}", fmt::join(in.header(), ","));
-  if (header != kRunsHeader && header != kRunsHeader + std::string(kExploreColumn))
+  if (!fmt::format("{},", fmt::join(in.header(), ",")).starts_with(kRunsHeader + std::string(",")))
     throw InputError(fmt::format("{}: its first line must be {}", runs_csv.string(), kRunsHeader));
   while (in.next()) {
     const auto found = std::ranges::find_if(out.cells, [&](const CellResult& each) {

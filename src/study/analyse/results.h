@@ -18,11 +18,12 @@
 
 namespace ovde {
 
-// The first line of a report's tables/runs.csv. Its last column is there if it is known of all
-// runs.
+// The first line of a report's tables/runs.csv, and the columns that may follow: whether exploring
+// reached the goal, if that is known of all runs; whether a run has a goal, if there are runs of
+// another program, which need not record it.
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
-inline constexpr const char* kExploreColumn = ",first_goal_epoch_explore";
+inline constexpr const char *kExploreColumn = "first_goal_epoch_explore", *kGoalColumn = "has_goal";
 
 // Rows of the curve of a finished run, at most.
 inline constexpr std::size_t kCurvePoints = 200;
@@ -33,7 +34,7 @@ struct RunResult {
   std::optional<int> first_goal_epoch = {};  // first epoch whose evaluation reached the goal (FRG)
   std::optional<int> first_goal_epoch_explore = {};  // first to reach it while exploring
   bool knows_explore = false;                        // whether that was recorded
-  bool has_goal = false;                             // whether the task has a goal
+  bool has_goal = false;                             // whether reaching a goal was recorded
   double wall_seconds = 0;
   std::vector<double> returns = {};    // evaluation return of each epoch; NaN: not evaluated
   std::vector<double> env_steps = {};  // environment steps at the end of each epoch

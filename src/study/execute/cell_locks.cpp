@@ -192,9 +192,11 @@ bool make_locked(const fs::path& path, Descriptor& file) {
   file = Descriptor(beside, O_RDWR | O_CREAT | O_EXCL);
   if (!file.valid() && (errno == ENOENT || errno == EEXIST)) return false;
   if (!file.valid()) fail_to("open", beside);
-  // another process is in remove_remains() and removes this file
-  if (!set_lock(file) && (errno == EAGAIN || errno == EACCES)) return false;
-  if (!set_lock(file)) fail_to("lock", beside);
+  if (!set_lock(file)) {
+    // another process is in remove_remains() and removes this file
+    if (errno == EAGAIN || errno == EACCES) return false;
+    fail_to("lock", beside);
+  }
   write_holder(file, beside, this_process());
   const auto came_late = [] { return errno == EEXIST || errno == ENOENT; };
   const bool made = ::link(beside.c_str(), path.c_str()) == 0 ||

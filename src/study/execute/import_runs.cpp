@@ -1,8 +1,8 @@
 #include "study/execute/import_runs.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -87,8 +87,8 @@ void copy_part(const Folder& from, const fs::path& name, const fs::path& to) {
   if (!fs::is_directory(from.path() / name))
     return write_file_atomically(to / name, from.read(name, kLargestRunFile));
   make_folder(to / name);
-  for (const auto& entry : fs::directory_iterator(from.path() / name)) {
-    const fs::path inside = name / entry.path().filename();
+  for (const fs::path& path : paths_in(from.path() / name)) {
+    const fs::path inside = name / path.filename();
     write_file_atomically(to / inside, from.read(inside, kLargestRunFile));
   }
 }
@@ -167,6 +167,56 @@ void check_finished(const fs::path& run, const Config& config) {
   }
   throw InputError(fmt::format("not finished: epoch {} of {}", read_progress_so_far(run).size(),
                                config.train.epochs));
+}
+
+// Runs of a file of many curves: a line's row (empty: every row), task and algorithm.
+struct CurveKind {
+  std::string row, task, algorithm;
+  auto operator<=>(const CurveKind&) const = default;
+
+  bool belongs_to(const Cell& cell) const {
+    return cell.imported && cell.task == task && cell.column == algorithm &&
+           (row.empty() || cell.row == row);
+  }
+  std::string text() const {
+    return fmt::format("{}{}/{}", row.empty() ? "" : row + ": ", task, algorithm);
+  }
+};
+
+struct Curve {
+  std::string text;  // the file of this run alone
+  double last_step = -std::numeric_limits<double>::infinity();
+};
+
+// The curves of a file, by seed. InputError if a line is not valid.
+std::map<CurveKind, std::map<std::uint64_t, Curve>> read_curves(const fs::path& file) {
+  const std::string text = read_file(file, kLargestRunFile);
+  CsvReader in(text, file.string());
+  const auto row = in.column("row"), task = in.column("task"), algorithm = in.column("algorithm"),
+             seed = in.column("seed");
+  if (!task || !algorithm || !seed || !in.column("step") || !in.column("return")) {
+    throw InputError(fmt::format(
+        "{}: curves of many runs have the columns task, algorithm, seed, step and return; it has "
+        "{}. A single run is imported with --as ROW/COLUMN --seed S",
+        file.string(), fmt::join(in.header(), ", ")));
+  }
+  std::vector<std::string> header;
+  for (const char* name : kCurveColumns) {
+    if (in.column(name)) header.push_back(name);
+  }
+  std::map<CurveKind, std::map<std::uint64_t, Curve>> curves;
+  while (in.next()) {
+    const auto number = in.number<std::uint64_t>(*seed);
+    if (!number) in.refuse("seed must be a whole number");
+    const CurveKind kind{row ? in.field(*row) : "", in.field(*task), in.field(*algorithm)};
+    Curve& curve = curves[kind][*number];
+    curve.last_step = read_curve_point(in, curve.last_step).step;
+    if (curve.text.empty()) curve.text = fmt::format("{}\n", fmt::join(header, ","));
+    std::vector<std::string> fields;
+    for (const std::string& name : header) fields.push_back(in.field(*in.column(name)));
+    curve.text += fmt::format("{}\n", fmt::join(fields, ","));
+  }
+  return curves;
 }
 
 }  // namespace
@@ -258,48 +308,30 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
 }
 
 ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::path& file) {
-  const std::string text = read_file(file, kLargestRunFile);
-  CsvReader in(text, file.string());
-  const auto task = in.column("task"), algorithm = in.column("algorithm"), seed = in.column("seed"),
-             step = in.column("step"), value = in.column("return");
-  if (!task || !algorithm || !seed || !step || !value) {
-    throw InputError(fmt::format(
-        "{}: curves of many runs have the columns task, algorithm, seed, step and return; "
-        "it has {}",
-        file.string(), fmt::join(in.header(), ", ")));
-  }
-  std::map<std::string, std::map<std::uint64_t, std::string>> curves;  // by task and algorithm
-  while (in.next()) {
-    const auto number = in.number<std::uint64_t>(*seed);
-    if (!number) in.refuse("seed must be a whole number");
-    std::string& curve = curves[in.field(*task) + "/" + in.field(*algorithm)][*number];
-    if (curve.empty()) curve = "step,return\n";
-    curve += in.field(*step) + "," + in.field(*value) + "\n";
-  }
-
   ImportOutcome outcome;
-  std::set<std::string> taken;
-  for (const Cell& cell : expand(plan)) {
-    const auto found = curves.find(cell.task + "/" + cell.column);
-    if (!cell.imported || found == curves.end()) continue;
-    taken.insert(found->first);
-    std::size_t place = 0;
-    for (const auto& [its_seed, curve] : found->second) {
-      const std::string name = fmt::format("{}: {}, seed {}", file.string(), title(cell), its_seed);
-      try {
-        if (place == cell.seeds.size()) throw InputError("the plan has no seed left for it");
-        outcome.add(cell, take_csv(cell, study, cell.seeds[place], curve, name));
-        ++place;
-      } catch (const InputError& error) {
-        outcome.refused.push_back({name, error.what()});
+  const std::vector<Cell> cells = expand(plan);
+  std::map<std::string, std::size_t> used;  // number of seeds, by the cell's folder
+  for (const auto& [kind, runs] : read_curves(file)) {
+    bool any = false;
+    for (const Cell& cell : cells) {
+      if (!kind.belongs_to(cell)) continue;
+      any = true;
+      std::size_t& place = used[cell.folder];
+      for (const auto& [seed, curve] : runs) {
+        const std::string name = fmt::format("{}, seed {}", title(cell), seed);
+        try {
+          if (place == cell.seeds.size())
+            throw InputError(name + ": the plan has no seed left for it");
+          outcome.add(cell, take_csv(cell, study, cell.seeds[place], curve.text, name));
+          ++place;
+        } catch (const InputError& error) {
+          outcome.refused.push_back({file, error.what()});
+        }
       }
     }
-  }
-  for (const auto& [name, by_seed] : curves) {
-    if (taken.contains(name)) continue;
-    outcome.foreign.push_back(
-        {fmt::format("{}: {}, {}", file.string(), name, plural(std::ssize(by_seed), "run")),
-         "the plan has no imported column for it"});
+    if (any) continue;
+    outcome.foreign.push_back({file, fmt::format("{}, {}: the plan has no imported column for it",
+                                                 kind.text(), plural(std::ssize(runs), "run"))});
   }
   return outcome;
 }

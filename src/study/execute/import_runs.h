@@ -44,9 +44,11 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
 bool import_csv(const Plan& plan, const fs::path& study, const std::string& cell,
                 std::uint64_t seed, const fs::path& file);
 
-// The same for many runs in one CSV file with the columns task, algorithm, seed, step and return. A
-// run belongs to the imported column named by its algorithm, in the rows with its task. The runs of
-// a cell take the plan's seeds in the order of their own.
+// The same for many runs in one CSV file with the columns task, algorithm and seed beside those of
+// a run. A run belongs to the imported column named by its algorithm, in the rows with its task;
+// where the file has a column row that is not empty, in that row alone. The runs of a cell take the
+// plan's seeds in the order of their own. InputError, and nothing is imported, if a line is not
+// valid.
 ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::path& file);
 
 }  // namespace ovde

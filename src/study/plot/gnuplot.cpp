@@ -1,6 +1,7 @@
 #include "study/plot/gnuplot.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
@@ -49,7 +50,8 @@ std::string svg_element(const std::string& svg, const std::string& label) {
   constexpr std::string_view kTag = "<svg", kBox = "viewBox=\"0 0 ";
   const std::size_t tag = svg.find(kTag), box = svg.find(kBox, tag);
   if (box == std::string::npos) return svg;
-  const int width = std::stoi(svg.substr(box + kBox.size()));
+  const int width = std::atoi(svg.c_str() + box + kBox.size());
+  if (width <= 0) return svg;
   return fmt::format("<svg role=\"img\" aria-label=\"{}\"{} style=\"width:{}px\"", label,
                      width <= kSmallWidth ? " class=\"small\"" : "", width) +
          without_idle_parts(svg.substr(tag + kTag.size()));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <ovde/error.h>
 #include "io/files.h"
 #include "io/toml.h"
 #include "stats/significance.h"
@@ -161,7 +162,12 @@ class SiteWriter {
   void add_curves(const fs::path& figure) {
     const fs::path data = fs::path(figure).replace_extension("json");
     const bool alive = fs::exists(data);
-    if (alive) body_ += curves_html(parse_json(read_file(data)));
+    try {
+      if (alive) body_ += curves_html(parse_json(read_file(data)));
+    } catch (const Json::exception& error) {
+      throw InputError(
+          fmt::format("{}: not the curves of a report: {}", data.string(), error.what()));
+    }
     body_ += html_figure(svg_element(read_file(figure), "curves"),
                          "Learning curves: median over the runs and interquartile range.",
                          alive ? "drawn" : "");

@@ -151,9 +151,9 @@ std::string completeness_html(const StudyResults& results) {
   if (!results.unfinished.empty()) {
     std::vector<std::string> each;
     for (const std::string& text : results.unfinished) each.push_back(escape_html(text));
-    out += fmt::format(
-        "<p class=\"warning\"><b>Not finished</b>, counted with the epochs so far: {}.</p>\n",
-        fmt::join(each, "; "));
+    out += fmt::format("<p class=\"warning\"><b>Not finished</b>{}: {}.</p>\n",
+                       results.first_epochs ? "" : ", counted with the epochs so far",
+                       fmt::join(each, "; "));
   }
   for (std::size_t i = 0; i < std::min(results.notes.size(), kMostNotes); ++i)
     out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(results.notes[i]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -29,12 +30,15 @@ std::string run_count(const CellResult& result) {
   return fmt::format(" ({} of {} runs)", result.runs.size(), result.cell.seeds.size());
 }
 
-// Epochs of the shortest run; those of a table have the planned number.
-std::size_t fewest_epochs(const CellResult& result) {
-  auto epochs = static_cast<std::size_t>(result.cell.epochs);
-  for (const RunResult& run : result.runs) {
-    if (!run.returns.empty()) epochs = std::min(epochs, run.returns.size());
-  }
+// Epochs up to the last evaluated one; a run of a table has the planned number.
+int evaluated_epochs(const RunResult& run, const Cell& cell) {
+  return run.returns.empty() ? cell.epochs : static_cast<int>(evaluated_part(run.returns).size());
+}
+
+int fewest_epochs(const CellResult& result) {
+  int epochs = result.cell.epochs;
+  for (const RunResult& run : result.runs)
+    epochs = std::min(epochs, evaluated_epochs(run, result.cell));
   return epochs;
 }
 
@@ -111,20 +115,35 @@ bool any_cell(const Table& table, Condition condition) {
       table.rows, [&](const TableRow& row) { return std::ranges::any_of(row.cells, condition); });
 }
 
-// "the last epoch", "the last 3 epochs", "the last 24 to 100 epochs"
+// "3", "24 to 100"
+std::string range_text(const std::set<int>& numbers) {
+  const int low = *numbers.begin(), high = *numbers.rbegin();
+  return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
+}
+
+// "the last epoch", "the last 24 to 100 epochs"; where a run ends with epochs that were not
+// evaluated, "the 3 epochs up to the last evaluated one (epoch 35)"
 std::string scored_epochs(const StudyResults& results) {
-  int fewest = 0, most = 0;
+  std::set<int> counts, last;
+  bool ends_evaluated = true;
   const bool any_runs = results.any_runs();
   for (const CellResult& result : results.cells) {
-    if (any_runs && result.runs.empty()) continue;
-    const int epochs =
-        score_epochs(static_cast<int>(std::max<std::size_t>(1, fewest_epochs(result))));
-    fewest = fewest == 0 ? epochs : std::min(fewest, epochs);
-    most = std::max(most, epochs);
+    for (const RunResult& run : result.runs) {
+      const int epochs = evaluated_epochs(run, result.cell);
+      counts.insert(score_epochs(epochs));
+      last.insert(epochs - 1);
+      ends_evaluated &= run.returns.empty() || std::ssize(run.returns) == epochs;
+    }
+    if (!any_runs) counts.insert(score_epochs(result.cell.epochs));
   }
-  if (most <= 1) return "the last epoch";
-  return fewest == most ? fmt::format("the last {} epochs", most)
-                        : fmt::format("the last {} to {} epochs", fewest, most);
+  const bool one = counts.empty() || *counts.rbegin() == 1;
+  if (ends_evaluated)
+    return one ? "the last epoch" : fmt::format("the last {} epochs", range_text(counts));
+  const std::string where =
+      fmt::format("({} {})", last.size() == 1 ? "epoch" : "epochs", range_text(last));
+  return one ? fmt::format("the last evaluated epoch {}", where)
+             : fmt::format("the {} epochs up to the last evaluated one {}", range_text(counts),
+                           where);
 }
 
 }  // namespace
@@ -179,7 +198,7 @@ Table goal_table(const StudyResults& results) {
   Table table = make_table(results, "frg", [&](const CellResult& result) {
     if (!result.has_goal()) return Shown{{.text = "no goal", .missing = true}, std::nullopt};
     const auto earliest = result.earliest_goal();
-    const std::size_t epochs = fewest_epochs(result);
+    const int epochs = fewest_epochs(result);
     const std::string epoch = earliest ? std::to_string(*earliest) : fmt::format("{}+", epochs);
     if (!earliest && never.empty())
       never = fmt::format("; {}+: no run in {}", epochs, plural(epochs, "epoch"));
@@ -252,6 +271,8 @@ std::string escape_latex(const std::string& text) {
                                     {'{', "\\{"},
                                     {'}', "\\}"},
                                     {'<', "$<$"},
+                                    {'>', "$>$"},
+                                    {'|', "$|$"},
                                     {'^', "\\^{}"},
                                     {'~', "\\~{}"}});
   replace_all(out, "±", "$\\pm$");
@@ -355,15 +376,22 @@ std::string runs_csv(const StudyResults& results) {
                         std::ranges::all_of(results.cells, [&](const CellResult& result) {
                           return !has_goal(result) || result.explored_goal();
                         });
-  std::string out = fmt::format("{}{}\n", kRunsHeader, explored ? kExploreColumn : "");
+  const bool imported = std::ranges::any_of(results.cells, [](const CellResult& result) {
+    return result.cell.imported && !result.runs.empty();
+  });
+  std::string out = kRunsHeader;
+  if (explored) out += fmt::format(",{}", kExploreColumn);
+  if (imported) out += fmt::format(",{}", kGoalColumn);
+  out += "\n";
   for (const CellResult& result : results.cells) {
     for (const RunResult& run : result.runs) {
-      const auto line = [&](const auto&... more) {
-        return csv_line(result.cell.row, result.cell.column, result.cell.task,
-                        result.cell.algorithm, run.seed, result.cell.epochs, run.score,
-                        run.first_goal_epoch, run.wall_seconds, more...);
-      };
-      out += explored ? line(run.first_goal_epoch_explore) : line();
+      out +=
+          csv_line(result.cell.row, result.cell.column, result.cell.task, result.cell.algorithm,
+                   run.seed, result.cell.epochs, run.score, run.first_goal_epoch, run.wall_seconds);
+      out.pop_back();
+      if (explored) out += "," + csv_field(run.first_goal_epoch_explore);
+      if (imported) out += run.has_goal ? ",1" : ",0";
+      out += "\n";
     }
   }
   return out;

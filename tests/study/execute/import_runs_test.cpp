@@ -272,7 +272,8 @@ TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
   const ImportOutcome outcome = import_curves(plan, study_, file);
   EXPECT_EQ(outcome.taken(), 2);
   ASSERT_EQ(outcome.foreign.size(), 1u);  // PPO
-  EXPECT_EQ(outcome.foreign[0].why, "the plan has no imported column for it");
+  EXPECT_EQ(outcome.foreign[0].why,
+            "GridChaos-v0:a/PPO, 1 run: the plan has no imported column for it");
   EXPECT_EQ(import_curves(plan, study_, file).already_there(), 2);
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_0/imported.csv"), "step,return\n40,3\n100,7\n");
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_1/imported.csv"), "step,return\n40,1\n100,5\n");
@@ -280,12 +281,52 @@ TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
   const ImportOutcome less = import_curves(plan_of("0", kOtherProgram), study_, file);
   EXPECT_EQ(less.already_there(), 1);
   ASSERT_EQ(less.refused.size(), 1u);
-  EXPECT_EQ(less.refused[0].why, "the plan has no seed left for it");
-  EXPECT_THROW(import_curves(plan, study_, write_csv("run.csv", "step,return\n100,7\n")),
-               InputError);
-  EXPECT_THROW(import_curves(plan, study_,
-                             write_csv("bad.csv", "algorithm,task,seed,step,return\na,b,x,1,2\n")),
-               InputError);
+  EXPECT_EQ(less.refused[0].why, "a / other's SAC, seed 3000: the plan has no seed left for it");
+}
+
+// Two rows have the same task.
+TEST_F(SlowImportRuns, CurvesMayNameTheirRow) {
+  const Plan plan =
+      plan_of("0-1", kOtherProgram + "[[row]]\nname = \"far\"\ntask = \"GridChaos-v0:a\"\n");
+  const ImportOutcome outcome =
+      import_curves(plan, study_,
+                    write_csv("curves.csv",
+                              "row,algorithm,task,seed,step,return,success\n"
+                              "far,other's SAC,GridChaos-v0:a,1,100,1,0.5\n"
+                              "a,other's SAC,GridChaos-v0:a,1,100,2,0\n"
+                              ",other's SAC,GridChaos-v0:a,2,100,3,1\n"
+                              "near,other's SAC,GridChaos-v0:a,1,100,4,0\n"));
+  EXPECT_EQ(outcome.taken(), 4);
+  ASSERT_EQ(outcome.foreign.size(), 1u);
+  EXPECT_EQ(outcome.foreign[0].why,
+            "near: GridChaos-v0:a/other's SAC, 1 run: the plan has no imported column for it");
+  const StudyResults results = read_results(plan, study_);
+  EXPECT_EQ(results.find("a", "other's SAC").scores(), (std::vector<double>{3, 2}));
+  EXPECT_EQ(results.find("far", "other's SAC").scores(), (std::vector<double>{3, 1}));
+  EXPECT_EQ(results.find("far", "other's SAC").reached_goal(), 2);
+}
+
+TEST_F(SlowImportRuns, AFileOfCurvesIsRefusedWithItsLine) {
+  const Plan plan = plan_of("0-1", kOtherProgram);
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      import_curves(plan, study_, write_csv("bad.csv", text));
+    } catch (const InputError& error) {
+      const std::string what = error.what();
+      return what.substr(what.find("bad.csv"));
+    }
+    return "";
+  };
+  const std::string header = "algorithm,task,seed,step,return\n",
+                    run = "other's SAC,GridChaos-v0:a,";
+  EXPECT_TRUE(refusal("step,return\n100,7\n").starts_with("bad.csv: curves of many runs have"));
+  EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "x,1,2\n"),
+            "bad.csv:3: seed must be a whole number");
+  EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "1,100,1\n" + run + "0,90,1\n"),
+            "bad.csv:4: step must not decrease");
+  EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "1,100,\n"),
+            "bad.csv:3: return must be a number");
+  EXPECT_FALSE(fs::exists(study_));
 }
 
 TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
@@ -316,6 +357,23 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "report.html").find("runs of another program"), std::string::npos);
   if (!has_gnuplot()) return;
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
+}
+
+// A run that never reached the goal is tested, one that recorded no goal is not.
+TEST_F(SlowImportRuns, TheTableOfRunsKnowsGoalsThatWereNeverReached) {
+  const Plan plan =
+      plan_of("0", kOtherProgram + "[[column]]\nname = \"no goal\"\nimported = true\n");
+  import_all(plan, {make_run("r0", 0, 1)});
+  import_csv(plan, study_, "a/other's SAC", 0,
+             write_csv("0.csv", "step,return,success\n100,1,0\n"));
+  import_csv(plan, study_, "a/no goal", 0, write_csv("1.csv", "step,return\n100,1\n"));
+  const StudyResults results = read_results(plan, study_);
+  write_report(results, study_);
+  const StudyResults again = results_of_table(plan, study_ / "tables/runs.csv");
+  for (std::size_t i = 0; i < results.cells.size(); ++i)
+    EXPECT_EQ(again.cells[i].has_goal(), results.cells[i].has_goal()) << i;
+  EXPECT_TRUE(again.find("a", "other's SAC").has_goal());
+  EXPECT_FALSE(again.find("a", "no goal").has_goal());
 }
 
 TEST(ImportedColumn, HasItsOwnFolderAndNoSettings) {

@@ -265,7 +265,7 @@ TEST(Plan, ComplaintsNameFileLineKeyAndNearestWord) {
       {"epochs = 0", "my.toml:1: epochs must be a whole number from 1 to 10000000"},
       {"seeds = \"5-1\"",
        "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0"},
-      {"seeds = [1, 1]", "my.toml:1: seeds must be"},
+      {"seeds = [1, 1]", "my.toml:1: seed 1 is given twice"},
       {"seeds = \"0-2,1\"", "my.toml:1: seed 1 is given twice"},
       {"seeds = [9007199254740993]",
        "my.toml:1: seeds must be \"A-B\", \"A\" or a list of different whole numbers from 0 to "

@@ -147,6 +147,17 @@ TEST(SlowSite, CurvesWithDataAnswerThePointer) {
   EXPECT_FALSE(has(page, "<figure><svg"));
   EXPECT_TRUE(has(page, "<figure class=\"drawn\"><svg"));
   EXPECT_EQ(page.find("const Chart = "), page.rfind("const Chart = ")) << "once for both studies";
+  const auto refusal = [&](const std::string& curves) -> std::string {
+    std::ofstream(folder.path() / "curves.json") << curves;
+    try {
+      site_html(folder.path() / "site.toml");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* damaged : {"{", "{\"axis\": 1}"})
+    EXPECT_TRUE(has(refusal(damaged), "curves.json: not the curves of a report")) << damaged;
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   page.insert(page.find("</body>"),
               "<script>document.title = [...document.querySelectorAll('.legend')].map(legend => "
@@ -191,10 +202,13 @@ TEST(SlowSite, RefusesATableThatIsNotOfThePlan) {
   refused("so,DSAC,GridChaos-v0:a,dsac,1,100,1,,-1\n", "wall_seconds is '-1', which is not a time");
   refused("so,DSAC\n", "has 2 fields, the first line 9");
   refused("so,DSAC,GridChaos-v0:a,dsac,1,100,0,5,,1\n", "has 10 fields, the first line 9");
-  const std::string longer = std::string(kRunsHeader) + kExploreColumn + "\n";
+  const std::string longer = std::string(kRunsHeader) + "," + kExploreColumn + "\n";
   EXPECT_EQ(refusal(longer + "so,DSAC,GridChaos-v0:a,dsac,0,100,1,,1,\n"), "");
   EXPECT_TRUE(has(refusal(longer + "so,DSAC,GridChaos-v0:a,dsac,0,100,1,5,1,100\n"),
                   "first_goal_epoch_explore is '100', which is not an epoch of the run"));
+  const std::string with_goal = std::string(kRunsHeader) + "," + kGoalColumn + "\n";
+  EXPECT_TRUE(has(refusal(with_goal + "so,DSAC,GridChaos-v0:a,dsac,0,100,1,,1,no\n"),
+                  "has_goal is 'no', which is not 0 or 1"));
 }
 
 #ifdef OVDE_MUJOCO
