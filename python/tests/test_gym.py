@@ -255,6 +255,25 @@ def test_evaluate_needs_a_python_environment(tmp_path, small):
             ovde.evaluate(given)
 
 
+def test_another_environment_of_the_same_name_has_its_own_spread(tmp_path, small):
+    class Wide(Line):
+        def __init__(self):
+            super().__init__()
+            self.observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+
+        def observe(self):
+            return np.array([100 * self.x, 0, 1], np.float32)
+
+    def train(env, name, out):
+        run = ovde.train(env, "sac", epochs=1, out=tmp_path / out, name=name, sensor={"noise": 0.1}, **small)
+        return run.curves["eval_return_mean"].tolist()
+
+    alone = train(Line, "alone", "alone")
+    train(Wide, "shared", "wide")
+    assert train(Line, "shared", "line") == alone
+    train(Wide, "shared", "wide_again")
+
+
 def test_worker_processes_change_nothing(tmp_path, small):
     here = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "here", **small)
     there = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "there", workers=2, **small)
