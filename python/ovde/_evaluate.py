@@ -35,32 +35,38 @@ class Evaluation:
 
 
 def evaluate(
-    policy: Union[Run, _core.Policy, PathLike], env: Union[str, Any], episodes: int = 10, *, seed: int = 0
+    policy: Union[Run, _core.Policy, PathLike], env: Union[str, Any] = None, episodes: int = 10, *, seed: int = 0
 ) -> Evaluation:
     """Plays episodes with a trained policy, without exploration.
 
     `policy` is a Run (its first seed), a Policy, or the path of either. `env` is a Gymnasium environment, a function
-    that makes one, or the name of a task of the library. Episode i is reset with seed + i. An environment
+    that makes one, or the name of a task of the library; without it, the run's own task is played, with the noise,
+    the disturbances and the history that the run was trained with. Episode i is reset with seed + i. An environment
     without a time limit ends after 1000 steps.
 
     >>> import ovde
     >>> run = getfixture("trained_run")
-    >>> ovde.evaluate(run, "GridChaos-v0:s", episodes=3).returns.shape
+    >>> ovde.evaluate(run, episodes=3).returns.shape
     (3,)
     """
     episodes = count("episodes", episodes, 1)
+    path: Optional[PathLike] = None
     if isinstance(policy, Run):
-        policy = policy.policy()
+        path, policy = policy.folders[0], policy.policy()
     elif isinstance(policy, (str, os.PathLike)):
-        policy = _core.Policy.load(policy)
+        path, policy = policy, _core.Policy.load(policy)
     try:
         from gymnasium import spaces
 
-        from .envs import make
+        from .envs import RunEnv, make
     except ImportError as missing:
         raise ImportError(f"ovde.evaluate needs Gymnasium: {missing}") from missing
     made: Optional[Any] = None
-    if isinstance(env, str):
+    if env is None:
+        if path is None:
+            raise _core.InputError("a policy without its run has no task: ovde.evaluate(policy, env)")
+        env = made = RunEnv(os.fspath(path))
+    elif isinstance(env, str):
         env = made = make(env)
     elif callable(env):
         env = made = env()
@@ -69,6 +75,12 @@ def evaluate(
     limit = _gym.time_limit(env)
     returns, lengths = np.zeros(episodes), np.zeros(episodes, int)
     try:
+        size = spaces.flatdim(observations)
+        if size != policy.observation_size:
+            raise _core.InputError(
+                f"the policy takes {policy.observation_size} numbers, and the environment gives {size}; a run's own task, "
+                "with its history, is played without env: ovde.evaluate(run)"
+            )
         for i in range(episodes):
             observation, _ = env.reset(seed=seed + i)
             ended = False

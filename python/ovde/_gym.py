@@ -192,7 +192,7 @@ class Adapter:
         if len(state) < _EPISODE.size or not state.startswith(_MARK):
             return "an earlier version of ovde pickled it, and pickles are not loaded"
         _, seed, steps, size = _EPISODE.unpack_from(state)
-        actions = np.frombuffer(state[_EPISODE.size : _EPISODE.size + size]).reshape(steps, -1)
+        actions = np.frombuffer(state[_EPISODE.size : _EPISODE.size + size]).reshape(steps, len(self.low))
         saved = np.frombuffer(state[_EPISODE.size + size :])
         try:
             self.reset(seed)

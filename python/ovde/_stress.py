@@ -56,8 +56,12 @@ class Stress:
 
 
 def _runs_in(paths: list[str]) -> list[dict]:
-    """The runs in folders, or of policy files."""
-    return [run for path in paths for run in status(os.path.dirname(path) if os.path.isfile(path) else path)]
+    """The runs in folders, or of policy files, which may lie in a folder of their run."""
+    folders = []
+    for path in map(Path, paths):
+        above = [folder for folder in path.parents if path.is_file() and (folder / "config.toml").is_file()]
+        folders.append(above[0] if above else path)
+    return [run for folder in folders for run in status(folder)]
 
 
 def stress(

@@ -62,11 +62,14 @@ class TaskEnv(gymnasium.Env):
         self.task = f"{task}:{preset}" if preset is not None else task
         self.render_mode = render_mode
         self._made_with = (task, preset, noise, options)
-        self._core = _core.OneEnv(self.task, _task_settings(options, noise))
-        self.horizon: int = self._core.horizon
-        self.action_space = _action_space(self._core)
-        self.observation_space = _observation_space(self._core)
-        self._has_goal = self._core.has_goal
+        self._use(_core.OneEnv(self.task, _task_settings(options, noise)))
+
+    def _use(self, core: Any) -> None:
+        self._core = core
+        self.horizon: int = core.horizon
+        self.action_space = _action_space(core)
+        self.observation_space = _observation_space(core)
+        self._has_goal = core.has_goal
         self._seeded = False
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[dict] = None) -> tuple[np.ndarray, dict]:
@@ -90,6 +93,14 @@ class TaskEnv(gymnasium.Env):
         self._seeded = saved["seeded"]
         if saved["state"] is not None:
             self._core.restore(saved["state"])
+
+
+class RunEnv(TaskEnv):
+    """The task of a run, with the noise, the disturbances and the history that it was trained with."""
+
+    def __init__(self, path: str):
+        self.render_mode = None
+        self._use(_core.OneEnv.of_run(path))
 
 
 class TaskVectorEnv(VectorEnv):

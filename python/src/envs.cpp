@@ -13,6 +13,8 @@
 #include "env/noise.h"
 #include "env/wrappers.h"
 #include "python_env.h"
+#include "run/run_folder.h"
+#include "run/run_status.h"
 #include "train/evaluation.h"
 
 namespace ovde::python {
@@ -57,6 +59,14 @@ Config task_config(const std::string& task, const py::dict& settings) {
   std::vector<Setting> all = {{"run.task", task, "task"}, {"run.algorithm", "sac", "algorithm"}};
   for (Setting& setting : to_settings(settings)) all.push_back(std::move(setting));
   return resolve_config(all);
+}
+
+Config config_of_run(const std::string& path) {
+  Config config = read_config(policy_of_run(path).run);
+  if (config.task.starts_with("python/"))
+    throw InputError(fmt::format(
+        "{} is a Python environment: give it, as in evaluate(run, env_factory)", config.task));
+  return config;
 }
 
 std::uint64_t EpisodeSeeds::first(std::uint64_t seed) {
@@ -267,12 +277,17 @@ void bind_spaces(Class& binding) {
 void bind_envs(py::module_& module) {
   py::class_<OneEnv> one(module, "OneEnv");
   bind_spaces(one);
-  one.def(py::init([](const std::string& task, const py::dict& settings) {
-            const Config config = task_config(task, settings);
-            return std::make_unique<OneEnv>(make_task(config), find_task(config.task).has_goal,
-                                            config.horizon);
+  const auto make_one = [](const Config& config) {
+    return std::make_unique<OneEnv>(make_task(config), find_task(config.task).has_goal,
+                                    config.horizon);
+  };
+  one.def(py::init([=](const std::string& task, const py::dict& settings) {
+            return make_one(task_config(task, settings));
           }),
           "task"_a, "settings"_a)
+      .def_static(
+          "of_run", [=](const std::string& path) { return make_one(config_of_run(path)); },
+          "path"_a)
       .def_static(
           "with_noise",
           [](py::object adapter, const py::dict& noise) {

@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include "convert.h"
+#include "env/disturbances/disturbances.h"
 #include "gil.h"
 #include "job.h"
 
@@ -123,6 +124,7 @@ void interrupt_environments() {
 
 void register_python_task(const std::string& name, const std::string& summary, int horizon,
                           int steps_per_epoch, bool has_goal) {
+  forget_spread(name);
   if (std::ranges::find(tasks(), name, &Task::name) != tasks().end()) return;
   if (Job::any_running()) {
     throw Error(

@@ -230,6 +230,50 @@ def test_evaluate(tmp_path, small):
     assert ovde.evaluate(parts, Parts, 2).lengths.tolist() == [40, 40]
 
 
+@pytest.mark.parametrize("task", ["GridChaos-v0:s", "Hopper-v4"])
+def test_evaluates_on_the_runs_own_environment(tmp_path, small, task):
+    options = {"horizon": 150, "history": 2}
+    tables = {"delay": {"action": [1, 3]}, "sensor": {"noise": 0.3}, "noise": {"reward": 0.5}}
+    if task not in (known["name"] for known in ovde.tasks()) and ":" not in task:
+        pytest.skip("this build has no MuJoCo")
+    run = ovde.train(task, "sac", seeds=range(2), epochs=1, out=tmp_path / "x", task=options, **tables, **small)
+    own = ovde.evaluate(run, episodes=3, seed=5)
+    given = ovde.evaluate(run, ovde.make(task, **options, **tables), 3, seed=5)
+    assert own.returns.tolist() == given.returns.tolist() and own.lengths.tolist() == given.lengths.tolist()
+    for path in (run.folder / "seed_0", run.folder / "seed_0" / "policy.safetensors"):
+        assert ovde.evaluate(path, episodes=3, seed=5).returns.tolist() == own.returns.tolist()
+    with pytest.raises(ovde.InputError, match="a policy without its run has no task"):
+        ovde.evaluate(run.policy())
+    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; a run's own"):
+        ovde.evaluate(run, task)
+
+
+def test_evaluate_needs_a_python_environment(tmp_path, small):
+    run = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small)
+    for given in (run, tmp_path / "x"):
+        with pytest.raises(ovde.InputError, match=r"python/Line is a Python environment: give it, as in evaluate\(run, env"):
+            ovde.evaluate(given)
+
+
+def test_another_environment_of_the_same_name_has_its_own_spread(tmp_path, small):
+    class Wide(Line):
+        def __init__(self):
+            super().__init__()
+            self.observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float32)
+
+        def observe(self):
+            return np.array([100 * self.x, 0, 1], np.float32)
+
+    def train(env, name, out):
+        run = ovde.train(env, "sac", epochs=1, out=tmp_path / out, name=name, sensor={"noise": 0.1}, **small)
+        return run.curves["eval_return_mean"].tolist()
+
+    alone = train(Line, "alone", "alone")
+    train(Wide, "shared", "wide")
+    assert train(Line, "shared", "line") == alone
+    train(Wide, "shared", "wide_again")
+
+
 def test_worker_processes_change_nothing(tmp_path, small):
     here = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "here", **small)
     there = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "there", workers=2, **small)

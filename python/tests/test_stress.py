@@ -39,8 +39,10 @@ def test_stress_refuses_bad_input(tmp_path, trained_run):
 
 def test_stress_of_a_python_environment(tmp_path, small, gymnasium):
     make = lambda: gymnasium.make("Pendulum-v1", max_episode_steps=20)  # noqa: E731
-    run = ovde.train(make, "dsac", epochs=1, out=tmp_path / "run", progress=False, **small)
+    run = ovde.train(make, "dsac", epochs=1, out=tmp_path / "run", progress=False, record={"networks": [0]}, **small)
     with pytest.raises(ovde.InputError, match=r"stress\(runs, env_factory\)"):
         ovde.stress(run, out=tmp_path / "out")
     test = ovde.stress(run, make, disturb="noise.action=2", severities=[1], episodes=2, out=tmp_path / "out")
     assert np.isfinite(test.profile("noise.action")["return"]).all()
+    (networks,) = (tmp_path / "run").glob("networks/*.safetensors")
+    ovde.stress(networks, make, disturb="noise.action=2", severities=[1], episodes=2, out=tmp_path / "networks")

@@ -9,21 +9,28 @@ namespace ovde {
 
 namespace {
 
-// The spread is measured once for each task and its options. Threads may measure the same one at
-// once: a lock held meanwhile would deadlock with the lock of Python's interpreter.
+// The spreads that were measured, by the task and its options.
+std::map<std::string, std::vector<double>> measured;
+std::mutex measured_mutex;
+
+// Threads may measure the same one at once: a lock held meanwhile would deadlock with the lock of
+// Python's interpreter.
 std::vector<double> spread_of(Env& task, const std::string& name) {
-  static std::map<std::string, std::vector<double>> measured;
-  static std::mutex mutex;
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(measured_mutex);
     if (const auto found = measured.find(name); found != measured.end()) return found->second;
   }
   std::vector<double> spread = observation_spread(task);
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(measured_mutex);
   return measured.emplace(name, std::move(spread)).first->second;
 }
 
 }  // namespace
+
+void forget_spread(const std::string& name) {
+  const std::lock_guard lock(measured_mutex);
+  measured.erase(name);
+}
 
 std::vector<double> observation_spread(Env& task) {
   constexpr int kEpisodes = 20, kSteps = 100;

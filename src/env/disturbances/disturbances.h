@@ -86,6 +86,9 @@ Signals with_history(Signals signals, int length);
 std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOptions& noise,
                                        const Disturbances& disturbances, const std::string& name);
 
+// The spread of a task of this name is measured again: it may be another task now.
+void forget_spread(const std::string& name);
+
 // Standard deviations of a task's observations over 20 episodes of at most 100 uniformly random
 // actions, the same numbers in each call. Leaves the task in the middle of an episode.
 std::vector<double> observation_spread(Env& task);
