@@ -41,11 +41,12 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 // run, these are the settings that its user chose; the others are derived again.
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
-  if (!is_stored_config(*command.config)) return settings;
+  const bool stored = is_stored_config(*command.config);
   const auto changes = [&](const std::optional<std::string>& flag, const char* key) {
     const auto named = std::ranges::find(settings, key, &Setting::key);
     return flag && named != settings.end() && named->value != OptionValue(*flag);
   };
+  if (!stored) return settings;
   const bool derive_again = changes(command.task, "run.task") ||
                             changes(command.algorithm, "run.algorithm") || command.epochs ||
                             command.steps;
