@@ -324,11 +324,12 @@ void add_options(CLI::App* command, BenchCommand& bench) {
   command->add_option("BENCHMARK", bench.what, "update, act, train, env or checkpoint")
       ->required()
       ->each(one_of("benchmark", {"update", "act", "train", "env", "checkpoint"}, "ovde bench"));
-  add(command, "--task", bench.task, "ID", "task, or the task whose sizes are used (HalfCheetah)");
+  add(command, "--task", bench.task, "ID",
+      "task, or the task whose sizes are used (HalfCheetah-v4; train: GridChaos-v0)");
   add(command, "--beside", bench.beside, "ID",
       "env: another task to measure in turn, such as the same task in C++");
   add(command, "--algo", bench.algorithm, "NAME",
-      "algorithm (update: dsac, act: ovde_g, train: all)");
+      "algorithm (update: dsac; act and checkpoint: ovde_g; train: all but flashsac)");
   add(command, "--threads", bench.threads, "T", "threads to measure with (all cores)")
       ->check(CLI::Range(1, kMostThreads));
   add(command, "--population", bench.population, "M", "agents at once (1)")

@@ -243,16 +243,18 @@ if (!window.again) {
 TEST(SlowLivePage, SaysThatTheShownRunIsGone) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;
-  write_run(folder.path() / "a", 2);
-  write_run(folder.path() / "b", 2);
+  for (const char* run : {"r/a", "r/b", "s/a"}) write_run(folder.path() / run, 2);
   Probed page(folder.path(), until(R"js(
-if (!window.asked && text("run-title") === "a" && text("legend") === "a2.5b2.5") { window.asked = true; fetch("/change"); }
-if (text("summary").startsWith("1 run:"))
-  return [text("run-title"), text("run-state"), text("legend"), document.getElementById("tabs").clientHeight].join("|");
+if (!window.asked && text("run-title") === "r/a" && text("legend") === "r/a2.5r/b2.5s/a2.5") { window.asked = true; fetch("/change"); }
+const cells = [...document.querySelectorAll("#grid td")].map(cell => cell.textContent);
+if (text("summary").startsWith("2 runs:"))
+  return [text("run-title"), text("run-state"), text("legend"), document.getElementById("tabs").clientHeight, cells].join("|");
 )js"),
-              [&] { fs::remove_all(folder.path() / "a"); });
+              [&] { fs::remove_all(folder.path() / "r/a"); });
   const Opened opened = page.open();
-  EXPECT_EQ(opened.title, "a%7Cthe%20folder%20of%20this%20run%20is%20gone%7Cb2.5%7C0");
+  EXPECT_EQ(opened.title,
+            "r%2Fa%7Cthe%20folder%20of%20this%20run%20is%20gone%7Cr%2Fb2.5s%2Fa2.5%7C0"
+            "%7C0%20of%201%2C%2C%2C0%20of%201");
 }
 
 TEST(SlowLivePage, LongNamesStayInTheirPlaces) {

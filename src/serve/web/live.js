@@ -143,7 +143,6 @@
     const text = make("span"), bar = make("i"), strip = make("span", {class: "bar"}, bar), button = make("button", {type: "button"}, text, strip);
     return {td: make("td", {}, button), button, text, strip, bar};
   };
-  const cell_of = (row, column) => part(["cell", row, column], build_cell);
   by_id("grid").append(make("thead", {}, make("tr")), make("tbody"));
   const draw_study = all => {
     const found = study(all);
@@ -153,14 +152,15 @@
     const head = name => part(["column", name], () => make("th", {}, name)), row_of = row => part(["row", row], () => make("tr", {}, make("th", {}, row)));
     arrange(by_id("grid").tHead.rows[0], [head(""), ...found.columns.map(head)]);
     arrange(by_id("grid").tBodies[0], found.rows.map(row_of));
-    for (const row of found.rows) arrange(row_of(row), [row_of(row).firstChild, ...found.columns.map(column => cell_of(row, column).td)]);
-    for (const cell of found.cells) {
-      const shown = cell_of(cell.row, cell.column), key = found.key(cell), members = all.get(key);
+    const cells = new Map(found.cells.map(cell => [JSON.stringify([cell.row, cell.column]), cell]));
+    const cell_of = (row, column) => {
+      const shown = part(["cell", row, column], build_cell), cell = cells.get(JSON.stringify([row, column]));
+      const key = cell && found.key(cell), members = all.get(key);
       shown.button.disabled = shown.strip.hidden = !members;
       if (!members) {
-        set_text(shown.text, "not started");
+        set_text(shown.text, cell ? "not started" : "");
         shown.td.className = "waiting";
-        continue;
+        return shown.td;
       }
       const state = state_of(members), ended = members.filter(run => run.state === "finished").length;
       const share = members.reduce((sum, run) => sum + run.epoch, 0) / Math.max(1, members.reduce((sum, run) => sum + run.epochs, 0));
@@ -169,7 +169,9 @@
       shown.button.title = kWords[state];
       shown.td.className = state + (ticked.has(key) ? " ticked" : "");
       shown.button.onclick = () => tick(key, !ticked.has(key));
-    }
+      return shown.td;
+    };
+    for (const row of found.rows) arrange(row_of(row), [row_of(row).firstChild, ...found.columns.map(column => cell_of(row, column))]);
   };
 
   // ---------- curves ----------

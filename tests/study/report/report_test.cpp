@@ -175,6 +175,20 @@ TEST(SlowReport, ThePageIsSelfContained) {
   EXPECT_TRUE(has(page, "Known &amp; &lt;answers&gt;"));
 }
 
+// The names of rows stay in sight while a table is scrolled.
+TEST(SlowReport, LongNamesOfRowsLeaveRoomOnAPhone) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const TemporaryFolder folder;
+  std::string page = page_of(known_results(), folder.path());
+  page.insert(page.find(">clear</th>") + 1, std::string(60, 'x'));
+  page.insert(page.find("</body>"),
+              "<script>document.title = [...document.querySelectorAll('.scroll tbody th')].every("
+              "name => name.offsetWidth < innerWidth / 2);</script>");
+  write_file_atomically(folder.path() / "probe.html", page);
+  const fs::path probe = folder.path() / "probe.html";
+  EXPECT_EQ(open_address("file://" + probe.string(), 1, 390).title, "true");
+}
+
 TEST(SlowReport, OpensInABrowserWithoutComplaint) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   if (!has_gnuplot()) GTEST_SKIP() << "gnuplot is not installed";
