@@ -339,27 +339,28 @@ void AgentRun::save_now() {
   store_.wait();
 }
 
-RunSummary AgentRun::finish() {
+std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   if (config_.checkpoint.final) save_now();
   store_.wait();
   write_policy_to(folder_ / kLastPolicy, rows_.back());
-  const BestPolicy::Choice best = best_.choose(rows_.back(), [this](const fs::path& file) {
+  const auto best = best_.choose(rows_.back(), [&](const fs::path& file) {
     Policy policy = Policy::load(file.string());
-    return loop_->play(
-        [&](auto observation, auto action) { policy.act_unit(observation, action); });
+    return loop_->play([&](auto observation, auto action) { policy.act_unit(observation, action); },
+                       stop);
   });
+  if (!best) return std::nullopt;
   progress_->sync();  // the summary says that all rows are there
   events_->sync();
   if (visits_) visits_->sync();
   RunSummary summary = summary_of(config_, rows_);
   summary.version = version();
-  summary.best_epoch = best.epoch;
-  summary.best_return = best.mean_return;
+  summary.best_epoch = best->epoch;
+  summary.best_return = best->mean_return;
   write_summary(folder_, summary);
   write_state(folder_, RunState::finished);
   log_.add(LogLevel::info,
            fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
-                       summary.score, best.epoch, best.mean_return));
+                       summary.score, best->epoch, best->mean_return));
   return summary;
 }
 

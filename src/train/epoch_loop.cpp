@@ -325,15 +325,16 @@ std::vector<std::string> EpochLoop::reward_terms() const {
   return names;
 }
 
-double EpochLoop::play(const Act& act) {
+std::optional<double> EpochLoop::play(const Act& act, const std::atomic<bool>& stop) {
   constexpr std::uint32_t kFresh = std::numeric_limits<std::uint32_t>::max();  // no epoch's number
   constexpr std::int64_t kEpisodes = 5;  // one alone would not tell policies apart
   Evaluation evaluation(
       *evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
       std::max(std::int64_t{config_.train.eval_steps}, kEpisodes * config_.horizon), kAllEpisodes);
-  guarded(
-      "the environment of the evaluation", [&] { return evaluation.advance(kAllSteps, kNever); },
+  const bool ended = guarded(
+      "the environment of the evaluation", [&] { return evaluation.advance(kAllSteps, stop); },
       [this] { return where(); });
+  if (!ended) return std::nullopt;
   return mean(evaluation.result().returns);
 }
 

@@ -74,8 +74,8 @@ class EpochLoop {
   std::vector<std::string> reward_terms() const;
 
   // The mean return of a policy in episodes that no evaluation has played: train.eval_steps, and at
-  // least five times task.horizon.
-  double play(const Act& act);
+  // least five times task.horizon. nullopt: `stop` became true before their end.
+  std::optional<double> play(const Act& act, const std::atomic<bool>& stop);
 
   // The whole state, except for the rows of the replay buffer. Error if a parameter is not finite.
   Sections save();
