@@ -49,6 +49,12 @@ bool is_evaluated(int epoch, const TrainConfig& train) {
   return done % every == 0 || done == train.epochs;
 }
 
+int evaluation_count(const TrainConfig& train) {
+  const int scored = train.score_eval_epochs, before = train.epochs - score_epochs(train.epochs);
+  const bool last_too = train.epochs % scored != 0;
+  return before / train.eval_epochs + train.epochs / scored - before / scored + last_too;
+}
+
 bool is_evaluated_always(int epoch, const TrainConfig& train) {
   return (epoch + 1) % train.eval_epochs == 0 && (epoch + 1) % train.score_eval_epochs == 0;
 }

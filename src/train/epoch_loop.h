@@ -28,6 +28,9 @@ namespace ovde {
 // train.score_eval_epochs epochs among those that count for the score, and after the last one.
 bool is_evaluated(int epoch, const TrainConfig& train);
 
+// The number of evaluated epochs of the run.
+int evaluation_count(const TrainConfig& train);
+
 // Whether it is evaluated however many epochs the run has.
 bool is_evaluated_always(int epoch, const TrainConfig& train);
 
