@@ -83,6 +83,7 @@ class AgentRun {
   void fetch() {
     if (fetch_) fetch_();
   }
+  void archive_progress(Archive& archive);
   void save();
   void load(const fs::path& checkpoint);
   bool load_newest();

@@ -15,6 +15,7 @@
 
 #include <ovde/env.h>
 #include "agent/agent.h"
+#include "base/archive.h"
 #include "base/team.h"
 #include "config/config.h"
 #include "env/wrappers.h"
@@ -157,12 +158,9 @@ class EpochLoop {
   std::string where(int epoch, std::uint64_t update, std::int64_t env_step) const;
   std::string where_evaluated() const;  // the evaluated policy's run and epoch
 
-  void save_position(ByteWriter& out) const;
-  void restore_position(ByteReader& in);
-  void save_episode(const Exploring& exploring, ByteWriter& out) const;
-  bool restore_episode(ByteReader& in, Exploring& exploring) const;
-  void save_moves(ByteWriter& out) const;
-  void restore_moves(ByteReader& in);
+  void archive_position(Archive& archive);
+  std::vector<int> archive_episodes(Archive& archive);
+  void archive_moves(Archive& archive);
 
   Config config_;
   std::uint64_t seed_;
