@@ -1,6 +1,7 @@
 #include "agent/learning.h"
 
 #include <ovde/error.h>
+#include "agent/critic/critic.h"
 #include "agent/network_arrays.h"
 #include "nn/mlp_network.h"
 #include "nn/residual_network.h"
@@ -13,11 +14,7 @@ ValueReport value_report(const Batch& first, const Batch& second, const Uncertai
   QuantilePair z(first.features());
   z.form = form;
   for (int s = 0; s < first.samples(); ++s) {
-    for (int i = 0; i < first.features(); ++i) {
-      z.critic[0][i] = first.at(i, s);
-      z.critic[1][i] = second.at(i, s);
-      if (weights) z.weight[i] = weights->at(i, s);
-    }
+    take_sample(first, second, weights, s, z);
     const Uncertainty u = uncertainty(z);
     report.mean += u.mean / first.samples();
     report.epistemic += u.epistemic / first.samples();
