@@ -83,15 +83,9 @@ TEST(Config, SeveralEnvironmentsAreRefusedWhereEpisodesAreChosen) {
 }
 
 TEST(Config, ErrorsNamePlaceKeyAndValidValues) {
-  EXPECT_EQ(
-      refusal("train.bacth=1"),
-      "--set: unknown key 'train.bacth' (did you mean train.batch?); train has epochs, "
-      "steps_per_epoch, updates_per_step, warmup_steps, eval_steps, eval_epochs, "
-      "score_eval_epochs, learning_rate_epochs, precision, envs, warmup_actions, batch, replay, "
-      "discount, n_step, "
-      "learning_rate, learning_rate_end, polyak, "
-      "target_policy, actor_every, temperature, tune_temperature, target_std, clip_gradient, "
-      "normalise_observations, scale_rewards");
+  EXPECT_EQ(refusal("checkpoint.epohcs=1"),
+            "--set: unknown key 'checkpoint.epohcs' (did you mean checkpoint.epochs?); checkpoint "
+            "has epochs, minutes, final");
   EXPECT_NE(refusal("tasks.step=1").find("(did you mean task.step?); tables are run, task, noise"),
             std::string::npos);
   EXPECT_EQ(refusal("train.batch=0"),
