@@ -1,6 +1,8 @@
 #include "agent/learning.h"
 
 #include <ovde/error.h>
+#include "agent/critic/critic.h"
+#include "agent/network_arrays.h"
 #include "nn/mlp_network.h"
 #include "nn/residual_network.h"
 
@@ -12,11 +14,7 @@ ValueReport value_report(const Batch& first, const Batch& second, const Uncertai
   QuantilePair z(first.features());
   z.form = form;
   for (int s = 0; s < first.samples(); ++s) {
-    for (int i = 0; i < first.features(); ++i) {
-      z.critic[0][i] = first.at(i, s);
-      z.critic[1][i] = second.at(i, s);
-      if (weights) z.weight[i] = weights->at(i, s);
-    }
+    take_sample(first, second, weights, s, z);
     const Uncertainty u = uncertainty(z);
     report.mean += u.mean / first.samples();
     report.epistemic += u.epistemic / first.samples();
@@ -25,21 +23,16 @@ ValueReport value_report(const Batch& first, const Batch& second, const Uncertai
   return report;
 }
 
-namespace {
-constexpr const char *kParameters = ".parameters", *kStatistics = ".statistics";
-}
-
-std::string parameters_of(const std::string& network) { return network + kParameters; }
+std::string parameters_of(const std::string& network) { return network + ".parameters"; }
 bool holds_parameters(const std::string& array) {
-  return array.ends_with(kParameters) || array.ends_with(kStatistics);
+  return array.ends_with(parameters_of("")) || array.ends_with(statistics_of(""));
 }
 
 void add_network(const std::string& name, Trained& net, StateArrays& arrays) {
-  arrays.emplace_back(parameters_of(name), net.parameters);
-  arrays.emplace_back(name + ".first_moment", net.first_moment);
-  arrays.emplace_back(name + ".second_moment", net.second_moment);
-  arrays.emplace_back(name + ".target", net.target);
-  if (!net.statistics.empty()) arrays.emplace_back(name + kStatistics, net.statistics);
+  for_each_network_array(name, net, [&](const std::string& array, auto& values) {
+    arrays.emplace_back(array, values);
+  });
+  if (!net.statistics.empty()) arrays.emplace_back(statistics_of(name), net.statistics);
 }
 
 // ---- networks

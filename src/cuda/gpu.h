@@ -35,4 +35,30 @@ struct PopulationActing {
   std::span<int> choice;  // number of a discrete action
 };
 
+// The same for kernels.
+struct ActArrays {
+  explicit ActArrays(const PopulationActing& acting)
+      : observations(acting.observations),
+        actions(acting.actions),
+        samples(acting.samples),
+        fractions(acting.fractions),
+        observation(acting.observation.data()),
+        fraction(acting.fraction.data()),
+        explorer_noise(acting.explorer_noise.data()),
+        plain(acting.plain.data()),
+        scouts(acting.scouts.data()),
+        mean(acting.mean.data()),
+        std(acting.std.data()),
+        moved(acting.moved.data()),
+        m(acting.m.data()),
+        choice(acting.choice.data()) {}
+
+  int observations, actions, samples, fractions;
+  const float *observation, *fraction;
+  const double* explorer_noise;
+  const bool *plain, *scouts;
+  double *mean, *std, *moved, *m;
+  int* choice;
+};
+
 }  // namespace ovde

@@ -157,12 +157,10 @@ void Iqn::compute_features(const float* parameters, IqnActivations& a) const {
                     l == 0 ? a.input : a.features[l - 1].output, normal, {0, 1});
     const ColumnMoments moments = this->moments(normal.block(0), layer);
     scale = moments.scale;
-    for_each_vector(
-        layer.outputs, [&, n = normal.block(0), y = output.block(0)](int f, int v, int at) {
-          const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
-          store(n + at, x);
-          store(y + at, relu(x * parameters[layer.gain + f] + parameters[layer.shift + f]));
-        });
+    normalise(normal.block(0), layer.outputs, moments,
+              [&, y = output.block(0)](int f, int, int at, Vector x) {
+                store(y + at, relu(x * parameters[layer.gain + f] + parameters[layer.shift + f]));
+              });
   }
 }
 
@@ -175,10 +173,8 @@ void Iqn::compute_gate(const float* parameters, int place, IqnActivations& a) co
               *shift = parameters + layer.shift;
   const ColumnMoments moments = this->moments(n, layer);
   a.gate_scale[place] = moments.scale;
-  for_each_vector(layer.outputs, [&](int f, int v, int at) {
-    const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
+  normalise(n, layer.outputs, moments, [&](int f, int, int at, Vector x) {
     const Vector g = sigmoid(x * gain[f] + shift[f]);
-    store(n + at, x);
     store(gate + at, g);
     store(gated + at, g * load(features + at));
   });
@@ -195,9 +191,7 @@ void Iqn::compute_value(const float* parameters, int place, IqnActivations& a, f
   a.merged_scale[place] = moments.scale;
   Lanes sum;
   for (Vector& z : sum.part) z = splat(parameters[shape_.output().bias]);
-  for_each_vector(layer.outputs, [&](int f, int v, int at) {
-    const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
-    store(n + at, x);
+  normalise(n, layer.outputs, moments, [&](int f, int v, int, Vector x) {
     sum[v] += weights[f] * relu(x * gain[f] + shift[f]);
   });
   for (int v = 0; v < kVectorsPerBlock; ++v) store(value + v * kVector, sum[v]);

@@ -157,9 +157,7 @@ void Mlp::normalise(int l, Activations& activations, Blocks blocks) const {
     const ColumnMoments moments(n, units);
     for (int v = 0; v < kVectorsPerBlock; ++v)
       store(activations.scale[l].row(b, 0) + v * kVector, moments.scale[v]);
-    for_each_vector(units, [&](int f, int v, int at) {
-      const Vector x = (load(n + at) - moments.mean[v]) * moments.scale[v];
-      store(n + at, x);
+    ovde::normalise(n, units, moments, [&](int f, int, int at, Vector x) {
       store(y + at, relu(x * gain_[l][f] + shift_[l][f]));
     });
   }

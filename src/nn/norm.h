@@ -44,6 +44,16 @@ struct ColumnMoments {
   Lanes scale;  // 1 / sqrt(variance + epsilon)
 };
 
+// Normalises x in place and calls use(feature, v, offset, n) for every vector n of it.
+template <typename Use>
+inline void normalise(float* x, int features, const ColumnMoments& moments, Use&& use) {
+  for_each_vector(features, [&](int f, int v, int at) {
+    const Vector n = (load(x + at) - moments.mean[v]) * moments.scale[v];
+    store(x + at, n);
+    use(f, v, at, n);
+  });
+}
+
 // The backward pass of n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n * mean(dn * n)).
 // Call add() for every vector of dn, then finish(), then dx() for each.
 class NormGradient {

@@ -184,26 +184,24 @@ void AgentRun::load(const fs::path& checkpoint) {
   Replay& replay = loop_->agent().replay();
   cut_offs_.clear();
   if (const auto saved = sections.find(kCutOffs); saved != sections.end()) {
-    for (ByteReader in(saved->second); !in.empty();) cut_offs_.push_back(in.get<std::int64_t>());
+    restore_with(saved->second, [this](Archive& archive) {
+      while (!archive.at_end()) archive(cut_offs_.emplace_back());
+    });
   }
   if (!continued) cut_offs_.push_back(replay.added() - 1);
   for (const std::int64_t row : cut_offs_) replay.cut_off(row);
 
-  ByteReader in(section(sections, kProgress));
-  start_time_ = in.get<double>();
-  seconds_before_ = in.get<double>();
-  const auto began = in.get<double>();
-  epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
-  rows_ = get_rows(in, static_cast<std::size_t>(epochs_done()));
+  restore_with(section(sections, kProgress),
+               [this](Archive& archive) { archive_progress(archive); });
   for (int i = 0; i < epochs_done(); ++i) {
     // the last policy of a run that is trained for longer
     if (!is_evaluated(i, config_.train)) clear_evaluation(rows_[i]);
   }
-  if (!in.empty()) throw Error("has more rows than epochs");
-  if (sections.contains(kRewardTerms)) {
-    ByteReader terms(section(sections, kRewardTerms));
+  if (const auto terms = sections.find(kRewardTerms); terms != sections.end()) {
+    restore_with(terms->second, [this](Archive& archive) {
+      for (EpochRow& row : rows_) archive(row.reward_terms);
+    });
     for (EpochRow& row : rows_) {
-      row.reward_terms = terms.get_vector<double>();
       if (std::isnan(row.eval_return_mean)) row.reward_terms.clear();
     }
   }
@@ -215,6 +213,19 @@ void AgentRun::load(const fs::path& checkpoint) {
     warnings_.push_back(fmt::format(
         "task {} cannot save an episode: the one in progress is given up and a new one begins",
         config_.task));
+  }
+}
+
+void AgentRun::archive_progress(Archive& archive) {
+  double seconds = elapsed();
+  double began = learnt_in_ ? seconds - *learnt_in_ : epoch_began_.value_or(-1);
+  archive(start_time_, seconds, began);
+  if (archive.restores()) {
+    seconds_before_ = seconds;
+    epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
+    rows_ = get_rows(archive.in(), static_cast<std::size_t>(epochs_done()));
+  } else {
+    put_rows(archive.out(), rows_);
   }
 }
 
@@ -299,31 +310,24 @@ bool AgentRun::checkpoint_due() const {
 void AgentRun::save() {
   fetch();
   Sections sections = loop_->save();
-  ByteWriter format;
-  format.put(kCurrentFormat);
-  sections[kFormat] = format.take();
+  sections[kFormat] = save_with([](Archive& archive) { archive(std::uint32_t{kCurrentFormat}); });
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
 
-  ByteWriter rows;
-  rows.put(start_time_);
-  rows.put(elapsed());
-  rows.put(learnt_in_ ? elapsed() - *learnt_in_ : epoch_began_.value_or(-1));
-  put_rows(rows, rows_);
-  sections[kProgress] = rows.take();
+  sections[kProgress] = save_with([this](Archive& archive) { archive_progress(archive); });
   if (!loop_->reward_terms().empty()) {
-    ByteWriter terms;
-    for (const EpochRow& row : rows_) terms.put_all(std::span<const double>(row.reward_terms));
-    sections[kRewardTerms] = terms.take();
+    sections[kRewardTerms] = save_with([this](Archive& archive) {
+      for (EpochRow& row : rows_) archive(row.reward_terms);
+    });
   }
   if (visits_) sections[kVisits] = visits_->saved();
   const Replay& replay = loop_->agent().replay();
   std::erase_if(cut_offs_, [&](std::int64_t row) { return row < replay.added() - replay.size(); });
   if (!cut_offs_.empty()) {
-    ByteWriter rows_cut;
-    for (const std::int64_t row : cut_offs_) rows_cut.put(row);
-    sections[kCutOffs] = rows_cut.take();
+    sections[kCutOffs] = save_with([this](Archive& archive) {
+      for (std::int64_t& row : cut_offs_) archive(row);
+    });
   }
 
   store_.save(std::move(sections), loop_->agent().replay());
@@ -339,27 +343,28 @@ void AgentRun::save_now() {
   store_.wait();
 }
 
-RunSummary AgentRun::finish() {
+std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   if (config_.checkpoint.final) save_now();
   store_.wait();
   write_policy_to(folder_ / kLastPolicy, rows_.back());
-  const BestPolicy::Choice best = best_.choose(rows_.back(), [this](const fs::path& file) {
+  const auto best = best_.choose(rows_.back(), [&](const fs::path& file) {
     Policy policy = Policy::load(file.string());
-    return loop_->play(
-        [&](auto observation, auto action) { policy.act_unit(observation, action); });
+    return loop_->play([&](auto observation, auto action) { policy.act_unit(observation, action); },
+                       stop);
   });
+  if (!best) return std::nullopt;
   progress_->sync();  // the summary says that all rows are there
   events_->sync();
   if (visits_) visits_->sync();
   RunSummary summary = summary_of(config_, rows_);
   summary.version = version();
-  summary.best_epoch = best.epoch;
-  summary.best_return = best.mean_return;
+  summary.best_epoch = best->epoch;
+  summary.best_return = best->mean_return;
   write_summary(folder_, summary);
   write_state(folder_, RunState::finished);
   log_.add(LogLevel::info,
            fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
-                       summary.score, best.epoch, best.mean_return));
+                       summary.score, best->epoch, best->mean_return));
   return summary;
 }
 

@@ -66,9 +66,10 @@ class AgentRun {
   // Saves a checkpoint, unless the state is saved already, and waits until it is on the disk.
   void save_now();
 
-  // The ends of a run. finish() writes the last checkpoint, the policies and the summary; the
-  // others store the state and why.
-  RunSummary finish();
+  // The ends of a run. finish() writes the last checkpoint, the policies and the summary; nullopt:
+  // `stop` became true while the best policy was chosen, and it can be called again, also by
+  // another process. The others store the state and why.
+  std::optional<RunSummary> finish(const std::atomic<bool>& stop);
   void interrupt(const std::string& why);
   void fail(const std::string& error) noexcept;
 
@@ -82,6 +83,7 @@ class AgentRun {
   void fetch() {
     if (fetch_) fetch_();
   }
+  void archive_progress(Archive& archive);
   void save();
   void load(const fs::path& checkpoint);
   bool load_newest();

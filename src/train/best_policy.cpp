@@ -50,12 +50,15 @@ void BestPolicy::offer(const EpochRow& row, const Write& write) {
   std::ranges::stable_sort(candidates_, std::greater(), &Choice::mean_return);
 }
 
-BestPolicy::Choice BestPolicy::choose(const EpochRow& last, const Play& play) const {
-  Choice best{last.epoch, play(run_ / "policy.safetensors")};
+std::optional<BestPolicy::Choice> BestPolicy::choose(const EpochRow& last, const Play& play) const {
+  const auto of_last = play(run_ / "policy.safetensors");
+  if (!of_last) return std::nullopt;
+  Choice best{last.epoch, *of_last};
   for (const Choice& candidate : candidates_) {
     if (candidate.epoch == last.epoch) continue;
-    const double mean_return = play(file_of(candidate.epoch));
-    if (mean_return > best.mean_return) best = {candidate.epoch, mean_return};
+    const auto mean_return = play(file_of(candidate.epoch));
+    if (!mean_return) return std::nullopt;
+    if (*mean_return > best.mean_return) best = {candidate.epoch, *mean_return};
   }
   TensorFile file = read_safetensors(best.epoch == last.epoch ? run_ / "policy.safetensors"
                                                               : file_of(best.epoch));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace ovde {
 class BestPolicy {
  public:
   using Write = std::function<void(const fs::path& file)>;
-  using Play = std::function<double(const fs::path& policy)>;  // the mean return
+  // The mean return; nullopt: stopped before the end.
+  using Play = std::function<std::optional<double>(const fs::path& policy)>;
 
   explicit BestPolicy(const fs::path& run) : run_(run) {}
 
@@ -29,8 +31,9 @@ class BestPolicy {
     int epoch = 0;
     double mean_return = EpochRow::kNone;
   };
-  // Writes policy_best.safetensors. `last`: the row of the run's last policy, policy.safetensors.
-  Choice choose(const EpochRow& last, const Play& play) const;
+  // Writes policy_best.safetensors, unless `play` was stopped. `last`: the row of the run's last
+  // policy, policy.safetensors.
+  std::optional<Choice> choose(const EpochRow& last, const Play& play) const;
 
  private:
   fs::path file_of(int epoch) const;

@@ -49,6 +49,12 @@ bool is_evaluated(int epoch, const TrainConfig& train) {
   return done % every == 0 || done == train.epochs;
 }
 
+int evaluation_count(const TrainConfig& train) {
+  const int scored = train.score_eval_epochs, before = train.epochs - score_epochs(train.epochs);
+  const bool last_too = train.epochs % scored != 0;
+  return before / train.eval_epochs + train.epochs / scored - before / scored + last_too;
+}
+
 bool is_evaluated_always(int epoch, const TrainConfig& train) {
   return (epoch + 1) % train.eval_epochs == 0 && (epoch + 1) % train.score_eval_epochs == 0;
 }
@@ -325,15 +331,16 @@ std::vector<std::string> EpochLoop::reward_terms() const {
   return names;
 }
 
-double EpochLoop::play(const Act& act) {
+std::optional<double> EpochLoop::play(const Act& act, const std::atomic<bool>& stop) {
   constexpr std::uint32_t kFresh = std::numeric_limits<std::uint32_t>::max();  // no epoch's number
   constexpr std::int64_t kEpisodes = 5;  // one alone would not tell policies apart
   Evaluation evaluation(
       *evaluation_env_, act, Random(seed_, Stream::evaluation_seeds, kFresh),
       std::max(std::int64_t{config_.train.eval_steps}, kEpisodes * config_.horizon), kAllEpisodes);
-  guarded(
-      "the environment of the evaluation", [&] { return evaluation.advance(kAllSteps, kNever); },
+  const bool ended = guarded(
+      "the environment of the evaluation", [&] { return evaluation.advance(kAllSteps, stop); },
       [this] { return where(); });
+  if (!ended) return std::nullopt;
   return mean(evaluation.result().returns);
 }
 
@@ -385,65 +392,40 @@ void check(bool condition, const char* what) {
   if (!condition) throw Error(fmt::format("{} is invalid", what));
 }
 
-Bytes save_learner(Agent& agent) {
+void archive_learner(Archive& archive, Agent& agent) {
   const LearnerState state = agent.state();
-  ByteWriter out;
-  out.put(*state.updates);
-  for (const auto& [name, values] : state.arrays) {
-    out.put_text(name);
-    out.put_all(std::span<const float>(values));
-  }
-  for (const auto& [name, values] : state.statistics) {
-    out.put_text(name);
-    out.put_all(std::span<const double>(values));
-  }
-  return out.take();
-}
-
-void restore_learner(const Bytes& bytes, Agent& agent) {
-  const LearnerState state = agent.state();
-  ByteReader in(bytes);
-  *state.updates = in.get<std::uint64_t>();
-  for (const auto& [name, values] : state.arrays) {
-    check(in.get_text() == name, "its learner");
-    in.get_all(values);
-  }
-  for (const auto& [name, values] : state.statistics) {
-    check(in.get_text() == name, "its learner");
-    in.get_all(values);
-  }
-  check(in.empty(), "its learner");
-  agent.restored();
+  archive(*state.updates);
+  const auto archive_all = [&](const auto& arrays) {
+    for (const auto& [name, values] : arrays) {
+      std::string saved_name = name;
+      archive(saved_name, std::span(values));
+      check(saved_name == name, "its learner");
+    }
+  };
+  archive_all(state.arrays);
+  archive_all(state.statistics);
 }
 
 }  // namespace
 
 Sections EpochLoop::save() {
   check_parameters();
-  ByteWriter position, episodes, moves;
-  save_position(position);
-  for (const Exploring& each : exploring_) save_episode(each, episodes);
-  save_moves(moves);
-  return {{kPosition, position.take()},
-          {kEpisode, episodes.take()},
-          {kMoves, moves.take()},
-          {kLearner, save_learner(*agent_)}};
+  return {{kPosition, save_with([this](Archive& archive) { archive_position(archive); })},
+          {kEpisode, save_with([this](Archive& archive) { archive_episodes(archive); })},
+          {kMoves, save_with([this](Archive& archive) { archive_moves(archive); })},
+          {kLearner, save_with([this](Archive& archive) { archive_learner(archive, *agent_); })}};
 }
 
 bool EpochLoop::restore(const Sections& saved) {
-  ByteReader position(section(saved, kPosition)), episodes(section(saved, kEpisode));
-  restore_position(position);
-  std::vector<int> lost;  // environments whose episode cannot be continued
-  for (Exploring& each : exploring_) {
-    if (!restore_episode(episodes, each))
-      lost.push_back(static_cast<int>(&each - exploring_.data()));
-  }
-  check(position.empty() && episodes.empty(), "its position");
-  if (const auto moves = saved.find(kMoves); moves != saved.end()) {
-    ByteReader in(moves->second);
-    restore_moves(in);
-  }
-  restore_learner(section(saved, kLearner), *agent_);
+  std::vector<int> lost;
+  restore_with(section(saved, kPosition), [this](Archive& archive) { archive_position(archive); });
+  restore_with(section(saved, kEpisode),
+               [&](Archive& archive) { lost = archive_episodes(archive); });
+  if (const auto moves = saved.find(kMoves); moves != saved.end())
+    restore_with(moves->second, [this](Archive& archive) { archive_moves(archive); });
+  restore_with(section(saved, kLearner),
+               [this](Archive& archive) { archive_learner(archive, *agent_); });
+  agent_->restored();
   for (const int environment : lost) {
     exploring_[environment].last_move.clear();
     agent_->use_environment(environment);
@@ -452,83 +434,49 @@ bool EpochLoop::restore(const Sections& saved) {
   return lost.empty();
 }
 
-void EpochLoop::save_position(ByteWriter& out) const {
-  out.put(seed_);
-  out.put(epochs_done_);
-  out.put(env_steps_);
-  out.put(episode_seeds_.position());
-  out.put(agent_->behaviour_noise().position());
-  out.put(agent_->explorer_noise().position());
-
-  out.put(phase_);
-  out.put(steps_done_);
-  out.put(collected_);
-  put_rows(out, std::span(phase_ == Phase::evaluate ? &*learnt_ : &row_, 1));
-}
-
-void EpochLoop::restore_position(ByteReader& in) {
-  check(in.get<std::uint64_t>() == seed_, "its seed");
-  epochs_done_ = in.get<int>();
-  env_steps_ = in.get<std::int64_t>();
+void EpochLoop::archive_position(Archive& archive) {
+  std::uint64_t seed = seed_;
+  archive(seed, epochs_done_, env_steps_, episode_seeds_, agent_->behaviour_noise(),
+          agent_->explorer_noise(), phase_, steps_done_, collected_);
+  check(seed == seed_, "its seed");
   check(epochs_done_ >= 0 && epochs_done_ <= config_.train.epochs, "its epoch");
-  check(env_steps_ >= 0, "its steps");
-  episode_seeds_.seek(in.get<std::uint64_t>());
-  agent_->behaviour_noise().seek(in.get<std::uint64_t>());
-  agent_->explorer_noise().seek(in.get<std::uint64_t>());
-
-  const auto phase = in.get<std::uint8_t>();
-  check(phase <= static_cast<std::uint8_t>(Phase::learn), "its phase");
-  phase_ = Phase{phase};
-  steps_done_ = in.get<std::int64_t>();
-  check(steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
-  collected_ = in.get<Collected>();
-  const EpochRow row = get_rows(in, 1).front();
-  if (phase_ == Phase::evaluate) {
-    learnt_ = row;
+  check(phase_ <= Phase::learn, "its phase");
+  check(env_steps_ >= 0 && steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
+  if (archive.restores() && phase_ == Phase::evaluate) learnt_.emplace();
+  EpochRow& row = phase_ == Phase::evaluate ? *learnt_ : row_;
+  if (archive.restores()) {
+    row = get_rows(archive.in(), 1).front();
   } else {
-    row_ = row;
+    put_rows(archive.out(), std::span(&row, 1));
   }
 }
 
-void EpochLoop::save_episode(const Exploring& exploring, ByteWriter& out) const {
-  const auto environment = exploring.in_episode ? saved_state(*exploring.env) : std::nullopt;
-  out.put(exploring.in_episode);
-  out.put(exploring.episode_return);
-  out.put(exploring.success);
-  out.put_all(std::span<const double>(exploring.observation));
-  out.put(environment.has_value());
-  out.put_bytes(environment.value_or(Bytes()));
-}
-
-bool EpochLoop::restore_episode(ByteReader& in, Exploring& exploring) const {
-  // a byte of a file may be neither 0 nor 1
-  exploring.in_episode = in.get<std::uint8_t>() != 0;
-  exploring.episode_return = in.get<double>();
-  exploring.success = in.get<std::uint8_t>() != 0;
-  in.get_all(std::span(exploring.observation));
-  const bool saved = in.get<std::uint8_t>() != 0;
-  const Bytes environment = in.get_bytes();
-  if (!exploring.in_episode) return true;
-  for (const double x : exploring.observation) check(std::isfinite(x), "its observation");
-  exploring.in_episode = saved && restore_state(*exploring.env, environment);
-  return exploring.in_episode;
-}
-
-void EpochLoop::save_moves(ByteWriter& out) const {
-  out.put(moves_);
-  for (const Exploring& each : exploring_) {
-    out.put(static_cast<std::uint8_t>(!each.last_move.empty()));
-    for (const double x : each.last_move) out.put(x);
-  }
-}
-
-void EpochLoop::restore_moves(ByteReader& in) {
-  moves_ = in.get<Moves>();
+// Returns the environments whose episode cannot be continued.
+std::vector<int> EpochLoop::archive_episodes(Archive& archive) {
+  std::vector<int> lost;
   for (Exploring& each : exploring_) {
-    each.last_move.resize(in.get<std::uint8_t>() != 0 ? action_.size() : 0);
-    for (double& x : each.last_move) x = in.get<double>();
+    const auto state =
+        each.in_episode && !archive.restores() ? saved_state(*each.env) : std::nullopt;
+    bool saved = state.has_value();
+    Bytes environment = state.value_or(Bytes());
+    archive(each.in_episode, each.episode_return, each.success, std::span(each.observation), saved,
+            environment);
+    if (!archive.restores() || !each.in_episode) continue;
+    for (const double x : each.observation) check(std::isfinite(x), "its observation");
+    each.in_episode = saved && restore_state(*each.env, environment);
+    if (!each.in_episode) lost.push_back(static_cast<int>(&each - exploring_.data()));
   }
-  check(in.empty(), "its exploration");
+  return lost;
+}
+
+void EpochLoop::archive_moves(Archive& archive) {
+  archive(moves_);
+  for (Exploring& each : exploring_) {
+    bool moved = !each.last_move.empty();
+    archive(moved);
+    if (archive.restores()) each.last_move.resize(moved ? action_.size() : 0);
+    for (double& x : each.last_move) archive(x);
+  }
 }
 
 }  // namespace ovde

@@ -15,6 +15,7 @@
 
 #include <ovde/env.h>
 #include "agent/agent.h"
+#include "base/archive.h"
 #include "base/team.h"
 #include "config/config.h"
 #include "env/wrappers.h"
@@ -27,6 +28,9 @@ namespace ovde {
 // Whether the policy after this epoch (from 0) is evaluated: every train.eval_epochs epochs, every
 // train.score_eval_epochs epochs among those that count for the score, and after the last one.
 bool is_evaluated(int epoch, const TrainConfig& train);
+
+// The number of evaluated epochs of the run.
+int evaluation_count(const TrainConfig& train);
 
 // Whether it is evaluated however many epochs the run has.
 bool is_evaluated_always(int epoch, const TrainConfig& train);
@@ -74,8 +78,8 @@ class EpochLoop {
   std::vector<std::string> reward_terms() const;
 
   // The mean return of a policy in episodes that no evaluation has played: train.eval_steps, and at
-  // least five times task.horizon.
-  double play(const Act& act);
+  // least five times task.horizon. nullopt: `stop` became true before their end.
+  std::optional<double> play(const Act& act, const std::atomic<bool>& stop);
 
   // The whole state, except for the rows of the replay buffer. Error if a parameter is not finite.
   Sections save();
@@ -154,12 +158,9 @@ class EpochLoop {
   std::string where(int epoch, std::uint64_t update, std::int64_t env_step) const;
   std::string where_evaluated() const;  // the evaluated policy's run and epoch
 
-  void save_position(ByteWriter& out) const;
-  void restore_position(ByteReader& in);
-  void save_episode(const Exploring& exploring, ByteWriter& out) const;
-  bool restore_episode(ByteReader& in, Exploring& exploring) const;
-  void save_moves(ByteWriter& out) const;
-  void restore_moves(ByteReader& in);
+  void archive_position(Archive& archive);
+  std::vector<int> archive_episodes(Archive& archive);
+  void archive_moves(Archive& archive);
 
   Config config_;
   std::uint64_t seed_;

@@ -24,7 +24,8 @@ namespace {
 // An agent of one of the runs.
 struct Slot {
   std::size_t population;  // index of its run
-  int place;               // its place in that run
+  int agent;               // its index in that run
+  Place* place;
   AgentRun* run;
   bool active = true;  // neither it nor its run has failed
   std::exception_ptr failure;
@@ -123,18 +124,14 @@ class LockstepGroup final : private SharedWork {
     });
     if (stop) return;
     end_rows(runs);
-    for_each([&](int i) {
-      const Slot& slot = *slots_[i];
-      if (slot.run->done())
-        runs[slot.population]->places()[slot.place].summary = slot.run->finish();
-    });
+    for_each([&](int i) { slots_[i]->place->finish_if_done(stop); });
   }
 
-  // Copies the state of the agents that continue back from the GPU.
+  // Copies the state of the agents that have not finished back from the GPU.
   void fetch_all() {
     doing_ = "bringing back the agents";
     for (int i = 0; i < size(); ++i) {
-      if (slots_[i]->active && !slots_[i]->run->done()) fetch(i);
+      if (slots_[i]->active && !slots_[i]->place->summary) fetch(i);
     }
   }
 
@@ -312,7 +309,7 @@ class LockstepGroup final : private SharedWork {
     for (int i = 0; i < size(); ++i) {
       const Slot& slot = *slots_[i];
       if (slot.active && rows_[i])
-        runs[slot.population]->progress().epoch_done(slot.place, *rows_[i]);
+        runs[slot.population]->progress().epoch_done(slot.agent, *rows_[i]);
     }
   }
 
@@ -391,16 +388,19 @@ class LockstepDriver {
         failures_(runs.size()) {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       try {
-        runs[r]->start();
+        runs[r]->start(stop);
       } catch (const std::exception&) {
         failures_[r] = std::current_exception();
         continue;
       }
       auto& places = runs[r]->places();
       for (int i = 0; i < static_cast<int>(places.size()); ++i) {
-        if (places[i].is_left())
-          slots_.push_back(
-              {.population = r, .place = i, .run = places[i].run.get(), .failure = {}});
+        if (!places[i].summary)
+          slots_.push_back({.population = r,
+                            .agent = i,
+                            .place = &places[i],
+                            .run = places[i].run.get(),
+                            .failure = {}});
       }
     }
   }
@@ -431,9 +431,8 @@ class LockstepDriver {
       Team alone(1);
       const auto row = slot.run->epoch(alone, stop_);
       slot.run->loop().agent().use(nullptr);
-      if (row) runs_[slot.population]->progress().epoch_done(slot.place, *row);
-      if (slot.run->done())
-        runs_[slot.population]->places()[slot.place].summary = slot.run->finish();
+      if (row) runs_[slot.population]->progress().epoch_done(slot.agent, *row);
+      slot.place->finish_if_done(stop_);
     });
   }
 
@@ -490,7 +489,7 @@ class LockstepDriver {
       if (failures_[r]) continue;
       for (Slot& slot : slots_) {
         if (slot.population != r || !slot.failure) continue;
-        runs_[r]->places()[slot.place].busy = true;  // keeps its last checkpoint
+        slot.place->busy = true;  // keeps its last checkpoint
         if (!failures_[r]) failures_[r] = slot.failure;
       }
       if (!failures_[r]) continue;

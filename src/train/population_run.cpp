@@ -178,13 +178,13 @@ void PopulationRun::open_agents() {
   for (const std::string& text : warnings) progress_.warning(text);
 }
 
-void PopulationRun::start() {
+void PopulationRun::start(const std::atomic<bool>& stop) {
   std::int64_t epochs_done = 0;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     Place& place = places_[i];
     epochs_done += place.run ? place.run->epochs_done() : plan_.config.train.epochs;
     if (!place.run) continue;
-    if (place.run->done()) place.summary = place.run->finish();
+    place.finish_if_done(stop);
     const int agent = static_cast<int>(i);
     place.run->loop().tell_warm_up([this, agent](std::int64_t steps, std::int64_t of) {
       progress_.warming_up(agent, steps, of);
@@ -197,7 +197,7 @@ void PopulationRun::start() {
 void PopulationRun::interrupt_all(const std::string& why) {
   std::exception_ptr first;
   for (Place& place : places_) {
-    if (!place.is_left() || place.busy) continue;
+    if (place.summary || place.busy) continue;
     try {
       place.run->interrupt(why);
     } catch (const std::exception&) {
@@ -208,10 +208,12 @@ void PopulationRun::interrupt_all(const std::string& why) {
 }
 
 bool PopulationRun::report_if_finished() {
-  if (std::ranges::any_of(places_, &Place::is_left)) return false;
-  if (std::exchange(reported_, true)) return true;
   std::vector<RunSummary> summaries;
-  for (const Place& place : places_) summaries.push_back(place.summary);
+  for (const Place& place : places_) {
+    if (!place.summary) return false;
+    summaries.push_back(*place.summary);
+  }
+  if (std::exchange(reported_, true)) return true;
   progress_.run_finished(summaries);
   return true;
 }

@@ -58,11 +58,14 @@ class ProgressSink {
 
 // An agent's place in the population.
 struct Place {
-  std::unique_ptr<AgentRun> run;  // null: finished before this process began
-  RunSummary summary;             // once finished
-  bool busy = false;              // a thread works on it, or it has failed
+  std::unique_ptr<AgentRun> run;      // null: finished before this process began
+  std::optional<RunSummary> summary;  // once finished
+  bool busy = false;                  // a thread works on it, or it has failed
 
-  bool is_left() const { return run && !run->done(); }
+  // After its last epoch, finishes the agent, unless `stop` becomes true.
+  void finish_if_done(const std::atomic<bool>& stop) {
+    if (run->done()) summary = run->finish(stop);
+  }
 };
 
 class PopulationRun {
@@ -77,8 +80,8 @@ class PopulationRun {
   std::vector<Place>& places() { return places_; }
   ProgressSink& progress() { return progress_; }
 
-  // Tells the sink, and finishes agents that were killed after their last epoch.
-  void start();
+  // Tells the sink, and finishes agents that were stopped or killed after their last epoch.
+  void start(const std::atomic<bool>& stop);
 
   // Saves every agent that is not busy and not finished.
   void interrupt_all(const std::string& why);

@@ -24,8 +24,7 @@ std::string describe_length(const RunPlan& run) {
   const TrainConfig& train = run.config.train;
   const std::int64_t steps =
       train.warmup_steps + std::int64_t{train.epochs} * train.steps_per_epoch;
-  std::int64_t evaluations = 0;
-  for (int epoch = 0; epoch < train.epochs; ++epoch) evaluations += is_evaluated(epoch, train);
+  const std::int64_t evaluations = evaluation_count(train);
   const double share = static_cast<double>(evaluations * train.eval_steps) /
                        (static_cast<double>(train.epochs) * train.steps_per_epoch);
   return fmt::format(

@@ -27,7 +27,7 @@ void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
     AgentRun& run = *place.run;
     try {
       if (const auto row = run.epoch(team, stop)) progress.epoch_done(i, *row);
-      if (run.done()) place.summary = run.finish();
+      place.finish_if_done(stop);
     } catch (const std::exception& error) {
       failed = true;
       run.fail(error.what());
@@ -39,7 +39,7 @@ void work(std::vector<Place>& places, LongestFirstQueue& queue, int threads,
 }
 
 void train_on_cpu(PopulationRun& run, int threads, const std::atomic<bool>& stop) {
-  run.start();
+  run.start(stop);
   // a single agent uses the threads inside its updates; several agents have one thread each
   std::vector<Place>& places = run.places();
   std::vector<std::int64_t> left;

@@ -383,10 +383,12 @@ TEST(SlowEpochLoop, ScoreEpochsHaveTheirOwnInterval) {
     for (int i = 0; i < train.epochs; ++i) {
       if (is_evaluated(i, train)) epochs.push_back(i);
     }
+    EXPECT_EQ(evaluation_count(train), std::ssize(epochs));
     return epochs;
   };
   EXPECT_EQ(evaluated(30), (std::vector{29, 59, 89, 99}));
   EXPECT_EQ(evaluated(3), (std::vector{29, 59, 89, 92, 95, 98, 99}));  // of the last eight
+  EXPECT_EQ(evaluated(200), (std::vector{29, 59, 89, 99}));
 }
 
 TEST(SlowEpochLoop, NonFiniteNumbersAreNotSaved) {

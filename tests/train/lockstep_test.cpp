@@ -244,6 +244,16 @@ TEST_F(SlowLockstepTraining, CheckpointMovesToTheGpuAndBack) {
   expect_same_population("moved", "whole", {3, 4, 5});
 }
 
+// The agents' last state is still on the GPU then.
+TEST_F(SlowLockstepTraining, StopsWhileTheBestPolicyIsChosen) {
+  Config config = small_config("dsac");
+  config.checkpoint = {.epochs = 0, .minutes = 0, .final = false};
+  train_run("whole", config, {}, {3, 4});
+  EXPECT_FALSE(train_run("cut", config, stand_in(faults_), {3, 4}, 2 * kEpochsInStep));
+  EXPECT_TRUE(resume_run("cut", {}));
+  expect_same_population("cut", "whole", {3, 4});
+}
+
 TEST_F(SlowLockstepTraining, AgentsBehindCatchUp) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4, 5});

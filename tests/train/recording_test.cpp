@@ -42,21 +42,6 @@ Config recorded_config(const std::vector<Setting>& more = {}) {
   return resolve_config(settings);
 }
 
-// Asks to stop after some epochs.
-class Watcher final : public ProgressSink {
- public:
-  explicit Watcher(int epochs = -1) : left_(epochs) {}
-  void epoch_done(int, const EpochRow&) override { stop = --left_ == 0; }
-  void run_finished(std::span<const RunSummary>) override {}
-  void warning(const std::string& text) override { warnings.push_back(text); }
-
-  std::atomic<bool> stop{false};
-  std::vector<std::string> warnings;
-
- private:
-  int left_;
-};
-
 void train_in(const fs::path& folder, const Config& config, int epochs = -1) {
   Watcher watcher(epochs);
   train(plan_new_run(config, {3}, folder, "test"), {.stop = &watcher.stop}, watcher);

@@ -236,7 +236,8 @@ TEST_F(SlowResume, BestPolicyIsTheSameAfterAKill) {
   std::map<double, int> returns;
   const auto play = [&](const fs::path& file, int epoch) {
     Policy policy = Policy::load(file.string());
-    returns.emplace(loop->play([&](auto o, auto a) { policy.act_unit(o, a); }), epoch);
+    const auto act = [&](auto o, auto a) { policy.act_unit(o, a); };
+    returns.emplace(loop->play(act, kNever).value(), epoch);
   };
   play(run() / "policy.safetensors", kEpochsOfARun - 1);
   for (const int epoch : candidates) play(epoch_file(run() / "candidates", epoch), epoch);
@@ -245,6 +246,20 @@ TEST_F(SlowResume, BestPolicyIsTheSameAfterAKill) {
   EXPECT_EQ(file.metadata.at("eval_return_mean"), fmt::format("{}", returns.rbegin()->first));
   expect_words(read_file(run() / "summary.json"),
                {fmt::format("\"best_epoch\": {}", returns.rbegin()->second)});
+}
+
+TEST_F(SlowResume, StopsWhileTheBestPolicyIsChosen) {
+  EXPECT_TRUE(train_until(request(folder_.path() / "whole"), -1));
+  EXPECT_FALSE(train_until(request(run()), kEpochsOfARun));
+  Watcher stopped;
+  stopped.stop = true;
+  EXPECT_FALSE(train(plan_rest_of_run(run()), {.stop = &stopped.stop}, stopped));
+  EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
+  EXPECT_FALSE(fs::exists(run() / "policy_best.safetensors"));
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), uninterrupted());
+  EXPECT_EQ(read_file(run() / "policy_best.safetensors"),
+            read_file(folder_.path() / "whole/policy_best.safetensors"));
 }
 
 TEST_F(SlowResume, PopulationContinuesWhereEachAgentIs) {

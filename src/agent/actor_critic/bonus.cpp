@@ -186,11 +186,7 @@ void NoiseDiscount::measure(const TargetValues& values, int half) {
   const Blocks blocks = half_blocks(share_, half);
   const int last = std::min(blocks.last * kLanes, share_.samples());
   for (int s = blocks.first * kLanes; s < last; ++s) {
-    for (int i = 0; i < z.size(); ++i) {
-      z.critic[0][i] = values.first->at(i, s);
-      z.critic[1][i] = values.second->at(i, s);
-      if (values.weights) z.weight[i] = values.weights->at(i, s);
-    }
+    take_sample(*values.first, *values.second, values.weights, s, z);
     aleatoric_[s] = uncertainty(z).aleatoric;
   }
 }

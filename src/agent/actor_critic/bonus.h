@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "agent/actor_critic/learner.h"
+#include "agent/actor_critic/extension.h"
 #include "nn/mlp_network.h"
 
 namespace ovde {

@@ -7,12 +7,9 @@ namespace ovde {
 namespace {
 
 // A categorical critic's targets are probabilities of its values, whatever an extension chooses.
-int target_rows(const CriticOptions& critic,
-                const std::vector<std::unique_ptr<Extension>>& extensions) {
-  if (critic.head == CriticHead::categorical) return critic.atoms;
-  int count = critic.quantiles;
-  for (const auto& extension : extensions) count = extension->target_count(count);
-  return count;
+int target_rows(const CriticOptions& critic, const Extensions& extensions) {
+  return critic.head == CriticHead::categorical ? critic.atoms
+                                                : extensions.target_count(critic.quantiles);
 }
 
 }  // namespace
@@ -22,7 +19,7 @@ Learner::Learner(const LearnerOptions& options)
       blend_(blend_of(options.critic.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
-      extensions_(make_extensions(options, *actor_, critics_)),
+      extensions_(options, *actor_, critics_),
       batch_(options),
       state_action_(options.observation_size + options.action_size, options.train.batch),
       next_state_action_(state_action_),
@@ -52,7 +49,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
       next_values[1],
       critics_[0]->target_weights(),
       {critics_[0]->target_probabilities(), critics_[1]->target_probabilities()}};
-  for (auto& extension : extensions_) extension->change_rewards(update, values);
+  extensions_.change_rewards(update, values);
   team.run(2, [&](int half) { fill_targets(values, half); });
 
   // the critics (Eq. 2); in TD3 their target networks wait for the actor
@@ -61,7 +58,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     critic_loss_[k] = critics_[k]->learn(transitions, targets_, batch_.weight,
                                          targets_move ? options_.train.polyak : 0, updates_);
   });
-  for (auto& extension : extensions_) extension->after_critics(update);
+  extensions_.after_critics(update);
 
   // the actor, by the critics just updated: mean(alpha log pi - min_k Q_k) (Eq. 5, 6)
   actor_value_.evaluate(state_new_action_, actor_moves, updates_, team);
@@ -75,7 +72,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     });
     actor_->step(batch_, updates_, team);
   }
-  for (auto& extension : extensions_) extension->after_actor(update);
+  extensions_.after_actor(update);
 
   ++updates_;
   return {(critic_loss_[0] + critic_loss_[1]) / 2, actor_loss_[0] + actor_loss_[1],
@@ -101,19 +98,9 @@ void Learner::join_actions(int half) {
 }
 
 void Learner::fill_targets(const TargetValues& values, int half) {
-  TargetValues chosen = values;
-  for (auto& extension : extensions_) chosen = extension->choose_targets(chosen, half);
-  critics_[0]->fill_targets(batch_, chosen, actor_->temperature().value_or(0),
-                            actor_->next_actions().log_probability, blend_, targets_,
-                            half_blocks(targets_, half));
-}
-
-std::span<const float> Learner::exploring_actor() const {
-  for (const auto& extension : extensions_) {
-    if (const auto parameters = extension->exploring_actor(); !parameters.empty())
-      return parameters;
-  }
-  return {};
+  critics_[0]->fill_targets(
+      batch_, extensions_.choose_targets(values, half), actor_->temperature().value_or(0),
+      actor_->next_actions().log_probability, blend_, targets_, half_blocks(targets_, half));
 }
 
 ValueReport Learner::value_report() const {
@@ -127,7 +114,7 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
-  for (auto& extension : extensions_) extension->add_state(state);
+  extensions_.add_state(state);
   state.updates = &updates_;
   return state;
 }
@@ -135,17 +122,17 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
-  for (auto& extension : extensions_) extension->restored();
+  extensions_.restored();
 }
 
 double Learner::flop_per_update() const {
-  double always = actor_->network().forward_flop() + actor_->network().second_flop();
+  double always = actor_->network().forward_flop() + actor_->network().second_flop() +
+                  extensions_.flop_per_update();
   double moving = actor_->network().backward_flop();
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();
     moving += critic->action_gradient_flop(options_.critic.minimum == Minimum::quantiles);
   }
-  for (const auto& extension : extensions_) always += extension->flop_per_update();
   return always + moving / options_.train.actor_every;
 }
 

@@ -10,56 +10,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "agent/actor_critic/actor.h"
+#include "agent/actor_critic/extension.h"
 #include "agent/critic/critic.h"
 
 namespace ovde {
-
-// ---- additions of single methods to the update
-//
-// Each is a file of its own: a bonus for new observations (bonus.h), truncated targets
-// (truncation.h) and a second actor that explores (optimist.h). The learner calls the hooks below
-// at fixed points and knows nothing else of them.
-
-// The update in progress.
-struct Update {
-  std::uint64_t number;  // from 0
-  const Replay& replay;
-  ReplayBatch& batch;
-  Team& team;
-};
-
-class Extension {
- public:
-  virtual ~Extension() = default;
-
-  // Changes the rewards of the batch, before the targets are made of them.
-  virtual void change_rewards(const Update&, const TargetValues&) {}
-  // Number of targets of a sample, `count` without this extension.
-  virtual int target_count(int count) const { return count; }
-  // Replaces the values for one half of the batch (half_blocks); may run side by side for both.
-  virtual TargetValues choose_targets(const TargetValues& values, int /*half*/) { return values; }
-  // Called after the step of the critics, before that of the actor.
-  virtual void after_critics(const Update&) {}
-  // Called at the end of the update.
-  virtual void after_actor(const Update&) {}
-
-  // Parameters of an actor that explores in the policy's place; empty: the policy explores.
-  virtual std::span<const float> exploring_actor() const { return {}; }
-
-  virtual void add_state(LearnerState&) {}
-  virtual void restored() {}
-  // Multiply-adds, counted as two, of the matrix products that it adds to an update.
-  virtual double flop_per_update() const { return 0; }
-};
-
-// The extensions that the options ask for, in the order in which their state is saved.
-std::vector<std::unique_ptr<Extension>> make_extensions(const LearnerOptions& options, Actor& actor,
-                                                        CriticArray& critics);
-
-// ---- the learner
 
 class Learner {
  public:
@@ -84,7 +40,7 @@ class Learner {
   std::span<const float> actor() const { return actor_->network().acting_parameters(); }
   std::span<const float> critic(int k) const { return critics_[k]->acting_parameters(); }
   // Parameters of an actor that explores in the policy's place; empty: the policy explores.
-  std::span<const float> exploring_actor() const;
+  std::span<const float> exploring_actor() const { return extensions_.exploring_actor(); }
   std::uint64_t updates() const { return updates_; }
 
   LearnerState state();
@@ -102,7 +58,7 @@ class Learner {
   Blend blend_;
   std::unique_ptr<Actor> actor_;
   CriticArray critics_;
-  std::vector<std::unique_ptr<Extension>> extensions_;
+  Extensions extensions_;
   std::uint64_t updates_ = 0;
 
   // the batch and its results (features x batch)

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "agent/actor_critic/extension.h"
 #include "agent/actor_critic/gaussian_actor.h"
-#include "agent/actor_critic/learner.h"
 
 namespace ovde {
 

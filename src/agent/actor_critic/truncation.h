@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "agent/actor_critic/learner.h"
+#include "agent/actor_critic/extension.h"
 
 namespace ovde {
 

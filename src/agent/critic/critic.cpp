@@ -117,6 +117,15 @@ const Batch& ActorValue::gradient(int half) {
 
 // ---- uncertainties
 
+void take_sample(const Batch& first, const Batch& second, const Batch* weights, int s,
+                 QuantilePair& z) {
+  for (int i = 0; i < z.size(); ++i) {
+    z.critic[0][i] = first.at(i, s);
+    z.critic[1][i] = second.at(i, s);
+    if (weights) z.weight[i] = weights->at(i, s);
+  }
+}
+
 template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
 
 Uncertainty uncertainty(const QuantilePair& z) {

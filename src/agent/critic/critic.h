@@ -22,6 +22,10 @@ struct TargetValues {
   std::array<const Batch*, 2> probabilities = {};
 };
 
+// Copies sample s of both critics' values and, unless null, of their weights (N x batch).
+void take_sample(const Batch& first, const Batch& second, const Batch* weights, int s,
+                 QuantilePair& z);
+
 // Each critic owns its memory, so that two threads may work on one each. `update` is the number of
 // the update (from 0), which addresses its random numbers: both critics draw the same. Each result
 // stays valid until the next update.

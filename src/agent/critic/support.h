@@ -10,7 +10,7 @@ namespace ovde {
 
 // The values: low, low + step, ..., high.
 struct Support {
-  explicit Support(const CriticOptions& options)
+  OVDE_BOTH explicit Support(const CriticOptions& options)
       : Support(options.low, options.high, options.atoms) {}
   OVDE_BOTH Support(float low, float high, int atoms)
       : low(low), step((high - low) / static_cast<float>(atoms - 1)), size(atoms) {}

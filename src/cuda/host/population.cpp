@@ -40,26 +40,23 @@ std::string prefix_of(Role role) {
 }
 
 // A learner's arrays on the device, with their names in a LearnerState. An optimist has an actor
-// alone, which the state does not name, and its multipliers.
-std::vector<std::pair<std::string, std::span<float>>> arrays_of(const DeviceAgent& agent) {
-  std::vector<std::pair<std::string, std::span<float>>> arrays;
+// alone, and its multipliers.
+StateArrays arrays_of(const DeviceAgent& agent) {
+  StateArrays arrays;
+  const std::string prefix = prefix_of(agent.role);
   const auto add = [&](const std::string& name, const cuda::Network& net, int size) {
-    const auto length = static_cast<std::size_t>(size);
-    arrays.push_back({name + "parameters", {net.parameters, length}});
-    arrays.push_back({name + "first_moment", {net.first_moment, length}});
-    arrays.push_back({name + "second_moment", {net.second_moment, length}});
-    arrays.push_back({name + "target", {net.target, length}});
+    cuda::add_network(name, net, size, arrays);
   };
   if (agent.role == Role::optimist) {
-    add("", agent.actor_net, agent.actor_shape.size);
-    arrays.push_back({"log_optimism", {agent.optimist.log_optimism, 3}});
-    arrays.push_back({"log_weight", {agent.optimist.log_weight, 3}});
+    add("optimist", agent.actor_net, agent.actor_shape.size);
+    arrays.push_back({prefix + "log_optimism", {agent.optimist.log_optimism, 3}});
+    arrays.push_back({prefix + "log_weight", {agent.optimist.log_weight, 3}});
     return arrays;
   }
-  add("actor.", agent.actor_net, agent.actor_shape.size);
-  add("critic_1.", agent.critic_net[0], agent.critic_shape.size);
-  add("critic_2.", agent.critic_net[1], agent.critic_shape.size);
-  add("rnd.", agent.distillation.net, agent.rnd_shape.size);
+  add(prefix + "actor", agent.actor_net, agent.actor_shape.size);
+  add(prefix + "critic_1", agent.critic_net[0], agent.critic_shape.size);
+  add(prefix + "critic_2", agent.critic_net[1], agent.critic_shape.size);
+  add(prefix + "rnd", agent.distillation.net, agent.rnd_shape.size);
   return arrays;
 }
 
@@ -67,7 +64,7 @@ std::vector<std::pair<std::string, std::span<float>>> arrays_of(const DeviceAgen
 template <typename Visit>
 void for_each_array(const LearnerState& state, const DeviceAgent& agent, Visit&& visit) {
   for (const auto& [name, device] : arrays_of(agent)) {
-    const auto values = array(state, prefix_of(agent.role) + name);
+    const auto values = array(state, name);
     if (!values.empty()) visit(device, values);
   }
 }
@@ -124,24 +121,12 @@ cuda::ActExchange make_exchange(const PopulationActing& acting, std::span<const 
   constexpr int kMostTogether = 16;
   int batch = specs[0].train.batch;
   for (const AgentSpec& spec : specs) batch = std::min(batch, spec.train.batch);
-  return {.agents = static_cast<int>(specs.size()),
-          .observations = acting.observations,
-          .actions = acting.actions,
-          .samples = acting.samples,
-          .fractions = acting.fractions,
-          .together = std::min({acting.samples, batch, kMostTogether}),
-          .ascents = cuda::largest(specs, [](const AgentSpec& s) { return s.explorer.ascents(); }),
-          .ascent = 0,
-          .size = cuda::acting_size(),
-          .observation = acting.observation.data(),
-          .explorer_noise = acting.explorer_noise.data(),
-          .fraction = acting.fraction.data(),
-          .plain = acting.plain.data(),
-          .mean = acting.mean.data(),
-          .std = acting.std.data(),
-          .moved = acting.moved.data(),
-          .m = acting.m.data(),
-          .choice = acting.choice.data()};
+  cuda::ActExchange exchange{ActArrays(acting)};
+  exchange.agents = static_cast<int>(specs.size());
+  exchange.together = std::min({acting.samples, batch, kMostTogether});
+  exchange.ascents = cuda::largest(specs, [](const AgentSpec& s) { return s.explorer.ascents(); });
+  exchange.size = cuda::acting_size();
+  return exchange;
 }
 
 // Any call may throw Error, naming the CUDA call that failed.
@@ -277,12 +262,7 @@ class Population final : public GpuPopulation {
     graph_->launch(n, stream_.get());
   }
 
-  bool is_done() override {
-    const cudaError_t state = cudaStreamQuery(stream_.get());
-    if (state == cudaErrorNotReady) return false;
-    check(state, "waiting for the GPU");
-    return true;
-  }
+  bool is_done() override { return stream_.is_done(); }
 
   std::vector<PopulationReport> finish() override {
     std::vector<ValueReport> means(specs_.size());

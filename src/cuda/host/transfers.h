@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <ovde/error.h>
-#include "agent/learning.h"
+#include "agent/network_arrays.h"
 #include "cuda/agent.h"
 #include "cuda/host/handles.h"
 
@@ -26,7 +26,13 @@ class DeviceStream {
   void read(std::span<T> values, std::span<const std::type_identity_t<T>> device) {
     copy(values, device, cudaMemcpyDeviceToHost, "cudaMemcpy from the GPU");
   }
-  void wait() { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
+  void wait() const { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
+  // Whether its work is done.
+  bool is_done() const {
+    const cudaError_t state = cudaStreamQuery(stream_.get());
+    if (state != cudaErrorNotReady) check(state, "waiting for the GPU");
+    return state == cudaSuccess;
+  }
   cudaStream_t get() const { return stream_.get(); }
 
  private:
@@ -45,6 +51,14 @@ inline std::span<float> array(const LearnerState& state, const std::string& name
     if (key == name) return values;
   }
   return {};
+}
+
+// Adds the arrays of a network on the device.
+inline void add_network(const std::string& name, const Network& net, int size,
+                        StateArrays& arrays) {
+  for_each_network_array(name, net, [&](const std::string& array, float* values) {
+    arrays.push_back({array, {values, static_cast<std::size_t>(size)}});
+  });
 }
 
 // Calls visit(device, values) for the statistics of a bonus, whose names begin with

@@ -168,45 +168,46 @@ struct ExplorerShared : ExplorationOf<kMostExplorerActions> {
 
 // Quantiles of critic k from its logits, by one thread.
 __device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at) {
-  const int atoms = spec.atoms();
+  const int atoms = spec.critic.atoms;
   double largest = at.output[k][0], sum = 0;
   for (int j = 1; j < atoms; ++j) largest = fmax(largest, double{at.output[k][j]});
   for (int j = 0; j < atoms; ++j)
     sum += at.probability[k][j] = exp(double{at.output[k][j]} - largest);
   for (int j = 0; j < atoms; ++j) at.probability[k][j] /= sum;
-  quantiles_of(Support(spec.low, spec.high, atoms), at.probability[k], spec.quantiles, at.z[k]);
+  quantiles_of(Support(spec.critic), at.probability[k], spec.critic.quantiles, at.z[k]);
 }
 
 // Moves the mean once, from at.action. Returns m to the first warp.
 template <typename Rule>
 __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetworks& critics,
                         const double* noise, Shared& passes, ExplorerShared& at) {
-  const int agent = blockIdx.x, warp = threadIdx.x / 32, n = spec.quantiles;
-  const Acting nets[2] = {{spec.critic, critics, 2 * agent}, {spec.critic, critics, 2 * agent + 1}};
-  for (int d = threadIdx.x; d < spec.actions; d += kThreads)
-    passes.input[spec.observations + d] = at.action[d];
+  const int agent = blockIdx.x, warp = threadIdx.x / 32, n = spec.critic.quantiles;
+  const Acting nets[2] = {{spec.critic_shape, critics, 2 * agent},
+                          {spec.critic_shape, critics, 2 * agent + 1}};
+  for (int d = threadIdx.x; d < spec.action_size; d += kThreads)
+    passes.input[spec.observation_size + d] = at.action[d];
   __syncthreads();
   for (int k = 0; k < 2; ++k) forward(nets[k], passes, &at.kept[k], at.output[k]);
   if (threadIdx.x < 2) take_quantiles(spec, threadIdx.x, at);
   if (threadIdx.x < n) at.weight[threadIdx.x] = 1;
   __syncthreads();
   typename Rule::Belief belief{};
-  if (warp == 0) belief = believe(rule, at, n, spec.uncertainty);
+  if (warp == 0) belief = believe(rule, at, n, spec.critic.uncertainty);
   const int samples = max(rule.samples, 1);
   double m_sum = 0;
   for (int sample = 0; sample < samples; ++sample) {
     double m = 0;
     if (warp == 0)
-      m = weigh(rule, at, n, spec.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
+      m = weigh(rule, at, n, spec.critic.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
     m_sum += m;
     __syncthreads();
     if (const int k = threadIdx.x; k < 2)
-      quantile_gradient(Support(spec.low, spec.high, spec.atoms()), at.probability[k],
-                        at.by_quantile[k], n, at.output[k]);
+      quantile_gradient(Support(spec.critic), at.probability[k], at.by_quantile[k], n,
+                        at.output[k]);
     __syncthreads();
     for (int k = 0; k < 2; ++k)
-      backward(nets[k], at.kept[k], at.output[k], spec.observations, passes, at.by_action[k]);
-    if (warp == 0) move(rule, at, spec.actions, m);
+      backward(nets[k], at.kept[k], at.output[k], spec.observation_size, passes, at.by_action[k]);
+    if (warp == 0) move(rule, at, spec.action_size, m);
     __syncthreads();
   }
   return m_sum / samples;
@@ -219,7 +220,7 @@ __device__ void explore(const DeviceRule& explorer, const GroupSpec& spec,
   explorer.visit([&](const auto& rule) {
     double m_sum = 0;
     for (int ascent = 0; ascent < rule.ascents; ++ascent) {
-      if (const int d = threadIdx.x; ascent > 0 && d < spec.actions)
+      if (const int d = threadIdx.x; ascent > 0 && d < spec.action_size)
         at.action[d] = static_cast<float>(tanh(at.moved[d]));
       m_sum += climb(rule, spec, critics, noise, passes, at);
     }
@@ -235,20 +236,20 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Shared shared;
   const int agent = blockIdx.x, row = rows.place[agent];
   if (spec.scouts && (rows.plain[row] || !rows.scouts[row])) return;
-  for (int i = threadIdx.x; i < spec.observations; i += kThreads)
+  for (int i = threadIdx.x; i < spec.observation_size; i += kThreads)
     shared.input[i] = rows.observation[row * rows.observations + i];
   __syncthreads();
-  forward(Acting(spec.actor, actors, agent), shared, nullptr, shared.head);
+  forward(Acting(spec.actor_shape, actors, agent), shared, nullptr, shared.head);
   if (threadIdx.x == 0) rows.m[row] = NAN;
-  for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
+  for (int d = threadIdx.x; d < spec.action_size; d += kThreads) {
     const int at = row * rows.actions + d;
     rows.mean[at] = rows.moved[at] = shared.head[d];
-    rows.std[at] = exp(log_std_of(spec.log_std, double{shared.head[spec.actions + d]}));
+    rows.std[at] = exp(log_std_of(spec.log_std, double{shared.head[spec.action_size + d]}));
   }
   if constexpr (kExplores) {
     __shared__ ExplorerShared explorer;
     if (rows.plain[row] || !rows.explorer[row].explores()) return;
-    for (int d = threadIdx.x; d < spec.actions; d += kThreads) {
+    for (int d = threadIdx.x; d < spec.action_size; d += kThreads) {
       explorer.std[d] = rows.std[row * rows.actions + d];
       explorer.moved[d] = shared.head[d];
       explorer.action[d] = static_cast<float>(tanh(double{shared.head[d]}));
@@ -256,7 +257,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     explore(rows.explorer[row], spec, critics, rows.explorer_noise + row * rows.samples, shared,
             explorer);
-    for (int d = threadIdx.x; d < spec.actions; d += kThreads)
+    for (int d = threadIdx.x; d < spec.action_size; d += kThreads)
       rows.moved[row * rows.actions + d] = explorer.moved[d];
     if (threadIdx.x == 0) rows.m[row] = explorer.m;
   }

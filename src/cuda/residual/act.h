@@ -4,20 +4,15 @@
 #include <cuda_runtime.h>
 
 #include "agent/explore/rules.h"
+#include "cuda/gpu.h"
 #include "cuda/residual/group.h"
 
 namespace ovde::cuda::residual {
 
 // Rows of all agents of a population, in memory that host and device share.
-struct ActRows {
-  const int* place;  // each agent's row
-  const float* observation;
-  int observations, actions, samples;  // length of a row
-  const DeviceRule* explorer;
-  const double* explorer_noise;  // standard normal numbers for an explorer's samples
-  const bool* plain;             // the policy alone, without its explorer
-  const bool* scouts;            // the scout acts
-  double *mean, *std, *moved, *m;
+struct ActRows : ActArrays {
+  const int* place;            // each agent's row
+  const DeviceRule* explorer;  // each row's
 };
 
 // The parameters and running statistics of some networks, one after the other.

@@ -10,22 +10,20 @@
 
 namespace ovde::cuda::residual {
 
-// The constants of a group.
-struct GroupSpec {
+// The constants of a group; each agent has a seed of its own (GroupMemory).
+struct GroupSpec : LearnerNumbers {
   int agents;
   bool scouts;  // second learners, which share their agents' replay buffers and act in their place
-  int observations, actions;
-  bool target_policy;  // a' is drawn from the target policy, not from the current one
   LogStdForm log_std;
-  float low, high;  // values of a critic's first and last output
-  int quantiles;    // points of a critic's distribution, for the explorer
-  UncertaintyForm uncertainty;
-  TrainOptions train;
-  ResidualShape actor, critic;
+  ResidualShape actor_shape, critic_shape;
 
   OVDE_BOTH int batch() const { return train.batch; }
-  OVDE_BOTH int atoms() const { return critic.head.outputs; }
-  OVDE_BOTH float value(int i) const { return low + i * (high - low) / (atoms() - 1); }
+  // a' is drawn from the target policy, not from the current one.
+  bool has_target_policy() const { return distributional && train.target_policy; }
+  // A critic's values.
+  OVDE_BOTH float value(int i) const {
+    return critic.low + i * (critic.high - critic.low) / (critic.atoms - 1);
+  }
 };
 
 // The memory of a group: one matrix for each agent, one after the other.

@@ -6,6 +6,7 @@
 #include <ovde/error.h>
 #include "cuda/host/agent_memory.h"
 #include "cuda/host/handles.h"
+#include "cuda/host/transfers.h"
 #include "cuda/kernels/update.cuh"
 #include "cuda/residual/learn.h"
 #include "cuda/residual/network.h"
@@ -38,17 +39,14 @@ struct Networks {
   Weights<T> target() const { return {optimised.target, optimised.target_products, statistics}; }
 
   // Adds the arrays of one network.
-  void add_arrays(const std::string& name, int network,
-                  std::vector<GroupLearner::NamedArray>& arrays) const {
-    const auto add = [&](const char* which, float* all, int size) {
-      arrays.push_back(
-          {name + which, {all + 1ULL * network * size, static_cast<std::size_t>(size)}});
+  void add_arrays(const std::string& name, int network, StateArrays& arrays) const {
+    const auto add = [&](const std::string& array, float* all, int size) {
+      arrays.push_back({array, {all + 1ULL * network * size, static_cast<std::size_t>(size)}});
     };
-    add(".parameters", optimised.parameters, shape.size);
-    add(".first_moment", optimised.first_moment, shape.size);
-    add(".second_moment", optimised.second_moment, shape.size);
-    add(".target", optimised.target, shape.size);
-    add(".statistics", statistics, shape.statistics);
+    for_each_network_array(name, optimised, [&](const std::string& array, float* all) {
+      add(array, all, shape.size);
+    });
+    add(statistics_of(name), statistics, shape.statistics);
   }
 
   ResidualShape shape;
@@ -63,32 +61,32 @@ struct Networks {
 template <typename T>
 struct Layout {
   Layout(const GroupSpec& spec, const AgentSpec& bonus, Arena& bytes)
-      : actors(spec.actor, spec.agents, bytes),
-        critics(spec.critic, 2 * spec.agents, bytes),
-        acting(spec.actor, spec.agents, 2 * spec.batch(), bytes),
-        next_acting(spec.actor, spec.agents, spec.batch(), bytes),
-        valued(spec.critic, 4 * spec.agents, 2 * spec.batch(), bytes),
-        new_valued(spec.critic, 2 * spec.agents, spec.batch(), bytes),
-        actor_gradients(spec.actor, spec.agents, 2 * spec.batch(), bytes),
-        critic_gradients(spec.critic, 2 * spec.agents, 2 * spec.batch(), bytes) {
+      : actors(spec.actor_shape, spec.agents, bytes),
+        critics(spec.critic_shape, 2 * spec.agents, bytes),
+        acting(spec.actor_shape, spec.agents, 2 * spec.batch(), bytes),
+        next_acting(spec.actor_shape, spec.agents, spec.batch(), bytes),
+        valued(spec.critic_shape, 4 * spec.agents, 2 * spec.batch(), bytes),
+        new_valued(spec.critic_shape, 2 * spec.agents, spec.batch(), bytes),
+        actor_gradients(spec.actor_shape, spec.agents, 2 * spec.batch(), bytes),
+        critic_gradients(spec.critic_shape, 2 * spec.agents, 2 * spec.batch(), bytes) {
     const std::size_t samples = 1ULL * spec.agents * spec.batch();
     seeds = bytes.take<std::uint64_t>(spec.agents);
     replays = bytes.take<float*>(spec.agents);
     memory.seeds = seeds;
     memory.replay = replays;
-    memory.replay_stride = 2 * spec.observations + spec.actions + 2;
+    memory.replay_stride = 2 * spec.observation_size + spec.action_size + 2;
     memory.progress = bytes.take<Progress>(spec.agents);
-    memory.critic_input = bytes.take<float>(2 * samples * spec.critic.input.stride);
-    memory.new_input = bytes.take<float>(samples * spec.critic.input.stride);
-    memory.actor_input = bytes.take<float>(2 * samples * spec.actor.input.stride);
-    memory.next_input = bytes.take<float>(samples * spec.actor.input.stride);
-    by_input = bytes.take<float>(2 * samples * spec.critic.input.stride);
+    memory.critic_input = bytes.take<float>(2 * samples * spec.critic_shape.input.stride);
+    memory.new_input = bytes.take<float>(samples * spec.critic_shape.input.stride);
+    memory.actor_input = bytes.take<float>(2 * samples * spec.actor_shape.input.stride);
+    memory.next_input = bytes.take<float>(samples * spec.actor_shape.input.stride);
+    by_input = bytes.take<float>(2 * samples * spec.critic_shape.input.stride);
     for (float** to : {&memory.reward, &memory.continues, &memory.log_probability,
                        &memory.next_log_probability, &memory.mean[0], &memory.mean[1],
                        &memory.critic_loss[0], &memory.critic_loss[1], &memory.actor_loss})
       *to = bytes.take<float>(samples);
     for (float** to : {&memory.action, &memory.spread, &memory.raw_log_std})
-      *to = bytes.take<float>(samples * spec.actions);
+      *to = bytes.take<float>(samples * spec.action_size);
     if (!spec.scouts)
       rows = bytes.take<float>(1ULL * spec.agents * spec.train.replay * memory.replay_stride);
     if (bonus.has_bonus()) take_bonuses(spec, bonus, bytes);
@@ -98,14 +96,14 @@ struct Layout {
   void take_bonuses(const GroupSpec& spec, const AgentSpec& bonus, Arena& bytes) {
     const std::size_t batch = spec.batch();
     for (float*& to : memory.next_quantiles)
-      to = bytes.take<float>(spec.agents * batch * spec.quantiles);
+      to = bytes.take<float>(spec.agents * batch * spec.critic.quantiles);
     for (int i = 0; i < spec.agents; ++i) {
       Agent& agent = bonuses.emplace_back(Agent{bonus});
       agent.replay_stride = memory.replay_stride;
       agent.progress = memory.progress + i;
       agent.reward = memory.reward + i * batch;
       for (int k = 0; k < 2; ++k)
-        agent.next_quantiles[k] = memory.next_quantiles[k] + i * batch * spec.quantiles;
+        agent.next_quantiles[k] = memory.next_quantiles[k] + i * batch * spec.critic.quantiles;
       allocate_bonus(agent, bytes);
     }
     device_bonuses = bytes.take<Agent>(spec.agents);
@@ -145,9 +143,9 @@ class Learner final : public GroupLearner {
           Arena bytes(bytes_.get());
           return Layout<T>(spec, bonus, bytes);
         }()),
-        actor_passes_(spec.actor, spec.agents, 1, spec.agents),
-        critic_passes_(spec.critic, 2 * spec.agents, 2, spec.agents),
-        pair_passes_(spec.critic, 4 * spec.agents, 2, spec.agents) {
+        actor_passes_(spec.actor_shape, spec.agents, 1, spec.agents),
+        critic_passes_(spec.critic_shape, 2 * spec.agents, 2, spec.agents),
+        pair_passes_(spec.critic_shape, 4 * spec.agents, 2, spec.agents) {
     const Owned<cudaStream_t> stream = make_stream();
     check(cudaMemsetAsync(bytes_.get(), 0, size_of(spec, bonus), stream.get()), "cudaMemset");
     std::vector<float*> replays(shared_replays.begin(), shared_replays.end());
@@ -157,8 +155,8 @@ class Learner final : public GroupLearner {
       layout_.bonuses[i].seed = seeds[i];
       layout_.bonuses[i].replay = replays[i];
     }
-    const std::vector<Segment> of_actor = segments_of(spec.actor),
-                               of_critic = segments_of(spec.critic);
+    const std::vector<Segment> of_actor = segments_of(spec.actor_shape),
+                               of_critic = segments_of(spec.critic_shape);
     const auto copy = [&](auto* to, const auto* from, std::size_t count) {
       check(cudaMemcpyAsync(to, from, count * sizeof(*to), cudaMemcpyHostToDevice, stream.get()),
             "cudaMemcpy to the GPU");
@@ -178,19 +176,13 @@ class Learner final : public GroupLearner {
     return counting.used();
   }
 
-  std::vector<NamedArray> arrays(int agent) const override {
-    std::vector<NamedArray> all;
+  StateArrays arrays(int agent) const override {
+    StateArrays all;
     layout_.actors.add_arrays("actor", agent, all);
     layout_.critics.add_arrays("critic_1", 2 * agent, all);
     layout_.critics.add_arrays("critic_2", 2 * agent + 1, all);
-    if (bonus_.has_bonus()) {
-      const Network& net = layout_.bonuses[agent].distillation.net;
-      const auto size = static_cast<std::size_t>(bonus_.rnd_shape.size);
-      all.push_back({"rnd.parameters", {net.parameters, size}});
-      all.push_back({"rnd.first_moment", {net.first_moment, size}});
-      all.push_back({"rnd.second_moment", {net.second_moment, size}});
-      all.push_back({"rnd.target", {net.target, size}});
-    }
+    if (bonus_.has_bonus())
+      add_network("rnd", layout_.bonuses[agent].distillation.net, bonus_.rnd_shape.size, all);
     return all;
   }
   std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const override {
@@ -205,13 +197,13 @@ class Learner final : public GroupLearner {
     return layout_.bonuses[agent].distillation.statistics.next_row;
   }
   std::span<const float> outputs(int agent, int critic) const override {
-    const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic.output_stride();
+    const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic_shape.output_stride();
     return {layout_.new_valued.output + (2ULL * agent + critic) * numbers, numbers};
   }
   std::span<const float> bias(int agent, int critic) const override {
-    return {layout_.critics.optimised.parameters + (2ULL * agent + critic) * spec_.critic.size +
-                spec_.critic.bias,
-            static_cast<std::size_t>(spec_.atoms())};
+    return {layout_.critics.optimised.parameters +
+                (2ULL * agent + critic) * spec_.critic_shape.size + spec_.critic_shape.bias,
+            static_cast<std::size_t>(spec_.critic.atoms)};
   }
 
   void observe(cudaStream_t stream) override {
@@ -263,7 +255,7 @@ class Learner final : public GroupLearner {
     }
 
     // the actions at s', by statistics of the updates before
-    const Weights<T> next_actors = spec_.target_policy ? l.actors.target() : actors;
+    const Weights<T> next_actors = spec_.has_target_policy() ? l.actors.target() : actors;
     actor_passes_.forward(main, next_actors, memory.next_input, batch, Statistics::running, 0,
                           l.next_acting);
     sample_actions(spec_, memory, next_actors.parameters, l.next_acting.output, batch, true,
@@ -284,8 +276,8 @@ class Learner final : public GroupLearner {
                          kStatisticsMomentum, l.valued);
     products_.join();
     const float *target_parameters = l.critics.optimised.target,
-                *target =
-                    l.valued.output + 4LL * spec_.agents * batch * spec_.critic.output_stride();
+                *target = l.valued.output +
+                          4LL * spec_.agents * batch * spec_.critic_shape.output_stride();
     if (bonus_.discounts_bonus())
       target_quantiles(spec_, memory, target_parameters, target, stream);
     if (bonus_.has_bonus()) add_bonus(bonus_plan_, l.device_bonuses, stream);

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "agent/learning.h"
 #include "cuda/residual/act.h"
 #include "cuda/residual/group.h"
 
@@ -20,8 +18,7 @@ class GroupLearner {
 
   // Device memory of one agent: the arrays of its networks, with their names in a LearnerState, and
   // rows of its replay buffer.
-  using NamedArray = std::pair<std::string, std::span<float>>;
-  virtual std::vector<NamedArray> arrays(int agent) const = 0;
+  virtual StateArrays arrays(int agent) const = 0;
   virtual std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const = 0;
   virtual std::span<Progress> progress() const = 0;
   // Where the statistics of an agent's bonus begin (RndStatistics).

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMem
   if (s >= batch) return;
   const Progress& progress = memory.progress[i];
   const float* rows = memory.replay[i];
-  const int observations = spec.observations, width = observations + spec.actions;
+  const int observations = spec.observation_size, width = observations + spec.action_size;
   const auto row_at = [&](std::int64_t row) { return rows + row * memory.replay_stride; };
   const auto end_of = [&](std::int64_t row) {
     return static_cast<EpisodeEnd>(row_at(row)[width + 1 + observations]);
@@ -50,7 +50,8 @@ __global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMem
       static_cast<std::int64_t>((progress.replay_added - 1) % spec.train.replay), spec.train.replay,
       [&](std::int64_t row) { return row_at(row)[width]; }, end_of);
   const float *from = row_at(first), *last = row_at(sum.last);
-  const int critic_stride = spec.critic.input.stride, actor_stride = spec.actor.input.stride;
+  const int critic_stride = spec.critic_shape.input.stride,
+            actor_stride = spec.actor_shape.input.stride;
   float* state_action = memory.critic_input + (2LL * i * batch + s) * critic_stride;
   float* next = state_action + 1LL * batch * critic_stride;
   float* state_new_action = memory.new_input + (1LL * i * batch + s) * critic_stride;
@@ -77,10 +78,11 @@ __global__ void __launch_bounds__(kThreads)
     sample_kernel(GroupSpec spec, GroupMemory memory, const float* parameters, const float* output,
                   int rows, bool next) {
   const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch(),
-            actions = spec.actions;
+            actions = spec.action_size;
   if (s >= batch) return;
-  const int stride = spec.actor.output_stride(), input_stride = spec.critic.input.stride;
-  const float* bias = parameters + 1LL * i * spec.actor.size + spec.actor.bias;
+  const int stride = spec.actor_shape.output_stride(),
+            input_stride = spec.critic_shape.input.stride;
+  const float* bias = parameters + 1LL * i * spec.actor_shape.size + spec.actor_shape.bias;
   const float* head = output + (1LL * i * rows + s) * stride;
   float* input = next ? memory.critic_input + ((2LL * i + 1) * batch + s) * input_stride
                       : memory.new_input + (1LL * i * batch + s) * input_stride;
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(kThreads)
     const float spread = expf(log_std) * noise, u = head[d] + bias[d] + spread, action = tanhf(u);
     log_probability -=
         0.5f * noise * noise + log_std + kHalfLogTwoPi + log_squash_slope(spec.log_std, u, action);
-    input[spec.observations + d] = action;
+    input[spec.observation_size + d] = action;
     if (next) continue;
     const std::size_t at = (1LL * i * batch + s) * actions + d;
     memory.action[at] = action;
@@ -125,7 +127,7 @@ __global__ void __launch_bounds__(kThreads) temperature_kernel(GroupSpec spec, G
   sum = sum_of_block(sum);
   if (threadIdx.x != 0 || !spec.train.tune_temperature) return;
   Progress& progress = memory.progress[i];
-  const float gradient = -(sum / batch + target_entropy(spec.actions, spec.train.target_std));
+  const float gradient = -(sum / batch + target_entropy(spec.action_size, spec.train.target_std));
   adam_update(spec.train.adam, progress.actor_step.adam, gradient, progress.log_alpha[0],
               progress.log_alpha[1], progress.log_alpha[2], AccurateMath{});
 }
@@ -139,7 +141,7 @@ struct Distribution {
 };
 __device__ Distribution distribution(const GroupSpec& spec, const float* output,
                                      const float* bias) {
-  const int lane = threadIdx.x % 32, atoms = spec.atoms();
+  const int lane = threadIdx.x % 32, atoms = spec.critic.atoms;
   Distribution d;
   float most = -INFINITY;
 #pragma unroll
@@ -167,7 +169,7 @@ __device__ Distribution distribution(const GroupSpec& spec, const float* output,
 }
 
 __device__ const float* bias_of(const GroupSpec& spec, const float* parameters, int network) {
-  return parameters + 1LL * network * spec.critic.size + spec.critic.bias;
+  return parameters + 1LL * network * spec.critic_shape.size + spec.critic_shape.bias;
 }
 
 __device__ void store(float& to, float x) { to = x; }
@@ -179,9 +181,9 @@ __global__ void __launch_bounds__(kThreads)
                   const float* target_parameters, const float* output, const float* target,
                   T* gradient) {
   const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, warp = threadIdx.x / 32,
-            batch = spec.batch(), atoms = spec.atoms();
+            batch = spec.batch(), atoms = spec.critic.atoms;
   if (s >= batch) return;
-  const int stride = spec.critic.output_stride();
+  const int stride = spec.critic_shape.output_stride();
   const auto row = [&](int k, int r) { return ((2LL * i + k) * 2 * batch + r) * stride; };
 
   // the target critic with the smaller mean gives the distribution
@@ -197,13 +199,14 @@ __global__ void __launch_bounds__(kThreads)
   const float alpha = expf(memory.progress[i].log_alpha[0]), reward = memory.reward[i * batch + s],
               continues = memory.continues[i * batch + s],
               entropy = alpha * memory.next_log_probability[i * batch + s],
-              distance = (spec.high - spec.low) / (atoms - 1);
+              distance = (spec.critic.high - spec.critic.low) / (atoms - 1);
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
     const int a = lane + 32 * j;
     if (a >= atoms) continue;
     const float moved = reward + continues * (spec.value(a) - entropy);
-    places[warp][a] = (fminf(fmaxf(moved, spec.low), spec.high) - spec.low) / distance;
+    places[warp][a] =
+        (fminf(fmaxf(moved, spec.critic.low), spec.critic.high) - spec.critic.low) / distance;
     // the limits and the comparison of the means would hide a NaN
     probabilities[warp][a] = moved != moved || means != means ? nanf("")
                              : first_smaller                  ? first.probability[j]
@@ -246,17 +249,16 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ double probabilities[kWarps][2][kMostOutputs];
   for (int k = 0; k < 2; ++k) {
     const Distribution at = distribution(
-        spec, target + ((4LL * i + 2 * k + 1) * batch + s) * spec.critic.output_stride(),
+        spec, target + ((4LL * i + 2 * k + 1) * batch + s) * spec.critic_shape.output_stride(),
         bias_of(spec, target_parameters, 2 * i + k));
     for (int j = 0; j < kEach; ++j) probabilities[warp][k][lane + 32 * j] = at.probability[j];
   }
   __syncwarp();
   if (lane >= 2) return;
   double quantiles[cuda::kMostOutputs];
-  quantiles_of(Support(spec.low, spec.high, spec.atoms()), probabilities[warp][lane],
-               spec.quantiles, quantiles);
-  float* to = memory.next_quantiles[lane] + (1LL * i * batch + s) * spec.quantiles;
-  for (int q = 0; q < spec.quantiles; ++q) to[q] = static_cast<float>(quantiles[q]);
+  quantiles_of(Support(spec.critic), probabilities[warp][lane], spec.critic.quantiles, quantiles);
+  float* to = memory.next_quantiles[lane] + (1LL * i * batch + s) * spec.critic.quantiles;
+  for (int q = 0; q < spec.critic.quantiles; ++q) to[q] = static_cast<float>(quantiles[q]);
 }
 
 template <typename T>
@@ -264,9 +266,9 @@ __global__ void __launch_bounds__(kThreads)
     values_kernel(GroupSpec spec, GroupMemory memory, const float* parameters, const float* output,
                   T* gradient) {
   const int i = blockIdx.y, s = sample_of_warp(), lane = threadIdx.x % 32, batch = spec.batch(),
-            atoms = spec.atoms();
+            atoms = spec.critic.atoms;
   if (s >= batch) return;
-  const int stride = spec.critic.output_stride();
+  const int stride = spec.critic_shape.output_stride();
   const auto row = [&](int k) { return ((2LL * i + k) * batch + s) * stride; };
   Distribution at[2];
   for (int k = 0; k < 2; ++k)
@@ -289,13 +291,14 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     actor_kernel(GroupSpec spec, GroupMemory memory, const float* by_input, T* gradient) {
-  const int i = blockIdx.y, s = sample_of_warp(), batch = spec.batch(), actions = spec.actions;
+  const int i = blockIdx.y, s = sample_of_warp(), batch = spec.batch(), actions = spec.action_size;
   if (s >= batch) return;
-  const int stride = spec.actor.output_stride(), input_stride = spec.critic.input.stride;
+  const int stride = spec.actor_shape.output_stride(),
+            input_stride = spec.critic_shape.input.stride;
   const float alpha = expf(memory.progress[i].log_alpha[0]);
   const int at = i * batch + s;
   const int k = memory.mean[0][at] <= memory.mean[1][at] ? 0 : 1;
-  const float* q = by_input + ((2LL * i + k) * batch + s) * input_stride + spec.observations;
+  const float* q = by_input + ((2LL * i + k) * batch + s) * input_stride + spec.observation_size;
   T* out = gradient + (2LL * i * batch + s) * stride;
   for (int j = threadIdx.x % 32; j < stride; j += 32) {
     const int d = j % actions;

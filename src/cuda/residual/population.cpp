@@ -87,26 +87,19 @@ std::vector<Member> members_of(std::span<const AgentOptions> agents) {
 // The group of a learner, for one agent.
 GroupSpec group_spec(const Member& member) {
   const LearnerOptions& learner = member.learner();
-  GroupSpec spec{};
+  GroupSpec spec{learner};
   spec.agents = 1;
   spec.scouts = member.scout;
-  spec.observations = learner.observation_size;
-  spec.actions = learner.action_size;
-  spec.target_policy = learner.distributional && learner.train.target_policy;
   spec.log_std = learner.network.log_std;
-  spec.low = learner.critic.low;
-  spec.high = learner.critic.high;
-  spec.quantiles = learner.critic.quantiles;
-  spec.uncertainty = learner.critic.uncertainty;
-  spec.train = learner.train;
   const auto shape = [&](int inputs, int width, int outputs) {
     const NetworkOptions& network = learner.network;
     return device_shape(
         ovde::ResidualShape(inputs, width, network.blocks, network.expansion, outputs));
   };
-  spec.actor = shape(spec.observations, learner.network.actor_width, 2 * spec.actions);
-  spec.critic =
-      shape(spec.observations + spec.actions, learner.network.width, learner.critic.atoms);
+  spec.actor_shape =
+      shape(spec.observation_size, learner.network.actor_width, 2 * spec.action_size);
+  spec.critic_shape =
+      shape(spec.observation_size + spec.action_size, learner.network.width, learner.critic.atoms);
   return spec;
 }
 
@@ -209,7 +202,7 @@ class Population final : public GpuPopulation {
                     });
       for (const Group& group : groups)
         group.learner->act(rows_of(group), group.explores, group.stream.get());
-      for (const Group& group : groups) wait_for(group);
+      for (const Group& group : groups) group.stream.wait();
     }
   }
 
@@ -238,18 +231,13 @@ class Population final : public GpuPopulation {
   }
 
   bool is_done() override {
-    for (const Group& group : groups_) {
-      const cudaError_t state = cudaStreamQuery(group.stream.get());
-      if (state == cudaErrorNotReady) return false;
-      check(state, "waiting for the GPU");
-    }
-    return true;
+    return std::ranges::all_of(groups_, [](const Group& group) { return group.stream.is_done(); });
   }
 
   std::vector<PopulationReport> finish() override {
     std::vector<PopulationReport> reports(uploaded_.size());
     for (const Group& group : groups_) {
-      wait_for(group);
+      group.stream.wait();
       std::vector<Progress> progress(group.members.size());
       stream_.read(std::span(progress), group.learner->progress());
       stream_.wait();
@@ -273,9 +261,10 @@ class Population final : public GpuPopulation {
     for (const Group& group : groups_) {
       const GroupSpec& spec = group.spec;
       floats +=
-          spec.agents * (8.0 * (spec.actor.size / spec.train.actor_every + 2 * spec.critic.size) +
-                         7.0 * group.bonus.rnd_shape.size +  // the random network stays
-                         double(spec.batch()) * (2 * spec.observations + spec.actions + 2));
+          spec.agents *
+          (8.0 * (spec.actor_shape.size / spec.train.actor_every + 2 * spec.critic_shape.size) +
+           7.0 * group.bonus.rnd_shape.size +  // the random network stays
+           double(spec.batch()) * (2 * spec.observation_size + spec.action_size + 2));
     }
     return floats * sizeof(float);
   }
@@ -288,29 +277,13 @@ class Population final : public GpuPopulation {
     std::vector<Member*> members = {};
     std::span<int> agents = {};  // the members' agents
     std::unique_ptr<GroupLearner> learner = nullptr;
-    Owned<cudaStream_t> stream = make_stream();
+    DeviceStream stream = {};
 
     bool has_bonus() const { return bonus.has_bonus(); }
   };
 
   ActRows rows_of(const Group& group) const {
-    return {.place = group.agents.data(),
-            .observation = acting_.observation.data(),
-            .observations = acting_.observations,
-            .actions = acting_.actions,
-            .samples = acting_.samples,
-            .explorer = explorers_.get(),
-            .explorer_noise = acting_.explorer_noise.data(),
-            .plain = acting_.plain.data(),
-            .scouts = acting_.scouts.data(),
-            .mean = acting_.mean.data(),
-            .std = acting_.std.data(),
-            .moved = acting_.moved.data(),
-            .m = acting_.m.data()};
-  }
-
-  static void wait_for(const Group& group) {
-    check(cudaStreamSynchronize(group.stream.get()), "waiting for the GPU");
+    return {ActArrays(acting_), group.agents.data(), explorers_.get()};
   }
 
   // The agents' groups come before those of scouts, which share their replay buffers.
@@ -372,7 +345,7 @@ class Population final : public GpuPopulation {
   // Computed on the host from the critics' outputs.
   ValueReport value_report(const Group& group, int agent) {
     const CriticOptions& critic = group.bonus.critic;
-    const int batch = group.spec.batch(), stride = group.spec.critic.output_stride();
+    const int batch = group.spec.batch(), stride = group.spec.critic_shape.output_stride();
     const Support support(critic);
     std::vector<double> probabilities(critic.atoms), quantiles(critic.quantiles);
     std::array<Batch, 2> values{Batch(critic.quantiles, batch), Batch(critic.quantiles, batch)};

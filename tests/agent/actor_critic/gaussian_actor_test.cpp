@@ -7,6 +7,7 @@
 
 #include <ovde/random.h>
 #include "agent/actor_critic/gaussian_actor.h"
+#include "agent/options.h"
 #include "reference.h"
 #include "sanitizer.h"
 

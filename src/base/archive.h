@@ -1,0 +1,99 @@
+// Saves and restores state by one list of its members: the same calls write them to bytes, or read
+// them back in the same order.
+#pragma once
+
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <ovde/bytes.h>
+#include <ovde/error.h>
+#include <ovde/random.h>
+
+namespace ovde {
+
+class Archive {
+ public:
+  explicit Archive(ByteWriter& out) : out_(&out) {}
+  explicit Archive(ByteReader& in) : in_(&in) {}
+
+  bool restores() const { return in_ != nullptr; }
+  // Whether all bytes have been read.
+  bool at_end() const { return restores() && in_->empty(); }
+
+  // What saves, or what restores, for members with functions of their own.
+  ByteWriter& out() { return *out_; }
+  ByteReader& in() { return *in_; }
+
+  template <typename... Members>
+  void operator()(Members&&... members) {
+    (visit(members), ...);
+  }
+
+ private:
+  template <typename T>
+  void visit(T& value) {
+    if (in_) {
+      value = in_->get<T>();
+    } else {
+      out_->put(value);
+    }
+  }
+  // A byte of a file may be neither 0 nor 1.
+  void visit(bool& flag) {
+    auto byte = static_cast<std::uint8_t>(flag);
+    visit(byte);
+    flag = byte != 0;
+  }
+  void visit(Random& stream) {
+    std::uint64_t position = stream.position();
+    visit(position);
+    stream.seek(position);
+  }
+  // Lists and texts are restored with the size that was saved; a span must have that size.
+  template <typename T>
+  void visit(std::span<T>& values) {
+    if (in_) {
+      in_->get_all(values);
+    } else {
+      out_->put_all(std::span<const T>(values));
+    }
+  }
+  template <typename T>
+  void visit(std::vector<T>& values) {
+    if (in_) {
+      values = in_->get_vector<T>();
+    } else {
+      out_->put_all(std::span<const T>(values));
+    }
+  }
+  void visit(std::string& text) {
+    std::vector<char> characters(text.begin(), text.end());
+    visit(characters);
+    text.assign(characters.begin(), characters.end());
+  }
+
+  ByteWriter* out_ = nullptr;
+  ByteReader* in_ = nullptr;
+};
+
+// The bytes of the members that list(archive) visits.
+template <typename List>
+Bytes save_with(List&& list) {
+  ByteWriter out;
+  Archive archive(out);
+  list(archive);
+  return out.take();
+}
+
+// Restores them. Error if the bytes do not fit.
+template <typename List>
+void restore_with(const Bytes& bytes, List&& list) {
+  ByteReader in(bytes);
+  Archive archive(in);
+  list(archive);
+  if (!in.empty()) throw Error("saved state is too long");
+}
+
+}  // namespace ovde

@@ -1,0 +1,53 @@
+#include "base/archive.h"
+
+#include <gtest/gtest.h>
+
+namespace ovde {
+namespace OVDE_TEST_FILE {
+
+struct State {
+  int number = 0;
+  bool flag = false;
+  std::string name;
+  std::vector<double> list;
+  std::vector<float> fixed = {0, 0};
+  Random random = Random(1, Stream::user);
+
+  void archive(Archive& archive) { archive(number, flag, name, list, std::span(fixed), random); }
+};
+
+TEST(Archive, RestoresWhatItSaved) {
+  State saved{7, true, "valve", {1, 2, 3}, {4, 5}};
+  saved.random.uniform();
+  const Bytes bytes = save_with([&](Archive& archive) { saved.archive(archive); });
+  State restored;
+  restore_with(bytes, [&](Archive& archive) { restored.archive(archive); });
+  EXPECT_EQ(restored.number, 7);
+  EXPECT_TRUE(restored.flag);
+  EXPECT_EQ(restored.name, "valve");
+  EXPECT_EQ(restored.list, saved.list);
+  EXPECT_EQ(restored.fixed, saved.fixed);
+  EXPECT_EQ(restored.random.uniform(), saved.random.uniform());
+}
+
+TEST(Archive, BytesThatDoNotFitAreRefused) {
+  State state;
+  const auto list = [&](Archive& archive) { state.archive(archive); };
+  Bytes bytes = save_with(list);
+  EXPECT_THROW(restore_with(Bytes(bytes.begin(), bytes.end() - 1), list), Error);
+  bytes.push_back({});
+  EXPECT_THROW(restore_with(bytes, list), Error);
+  State other;
+  other.fixed = {0, 0, 0};
+  EXPECT_THROW(restore_with(save_with([&](Archive& archive) { other.archive(archive); }), list),
+               Error);
+}
+
+TEST(Archive, AnyByteIsAFlag) {
+  bool flag = false;
+  restore_with(Bytes{std::byte{7}}, [&](Archive& archive) { archive(flag); });
+  EXPECT_EQ(static_cast<int>(flag), 1);
+}
+
+}  // namespace OVDE_TEST_FILE
+}  // namespace ovde
