@@ -148,7 +148,7 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
     return number;
   };
   run.first_goal_epoch = epoch(7);
-  if (const auto explore = in.column(kExploreColumn)) {
+  if (const auto explore = in.column(kExploreColumn); explore && !cell.imported) {
     run.knows_explore = true;
     run.first_goal_epoch_explore = epoch(*explore);
   }

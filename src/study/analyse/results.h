@@ -19,8 +19,8 @@
 namespace ovde {
 
 // The first line of a report's tables/runs.csv, and the columns that may follow: whether exploring
-// reached the goal, if that is known of all runs; whether a run has a goal, if there are runs of
-// another program, which need not record it.
+// reached the goal, if that is known of all runs of this program; whether a run has a goal, if
+// there are runs of another program, which need not record it.
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
 inline constexpr const char *kExploreColumn = "first_goal_epoch_explore", *kGoalColumn = "has_goal";

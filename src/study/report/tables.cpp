@@ -371,7 +371,9 @@ std::string to_text(const Table& table) {
 }
 
 std::string runs_csv(const StudyResults& results) {
-  const auto has_goal = [](const CellResult& result) { return result.has_goal(); };
+  const auto has_goal = [](const CellResult& result) {
+    return result.has_goal() && !result.cell.imported;
+  };
   const bool explored = std::ranges::any_of(results.cells, has_goal) &&
                         std::ranges::all_of(results.cells, [&](const CellResult& result) {
                           return !has_goal(result) || result.explored_goal();

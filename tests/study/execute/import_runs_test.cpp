@@ -367,11 +367,17 @@ TEST_F(SlowImportRuns, TheTableOfRunsKnowsGoalsThatWereNeverReached) {
   import_csv(plan, study_, "a/other's SAC", 0,
              write_csv("0.csv", "step,return,success\n100,1,0\n"));
   import_csv(plan, study_, "a/no goal", 0, write_csv("1.csv", "step,return\n100,1\n"));
-  const StudyResults results = read_results(plan, study_);
+  StudyResults results = read_results(plan, study_);
+  RunResult& own = results.cells.front().runs.front();
+  own.has_goal = own.knows_explore = true;
+  own.first_goal_epoch_explore = 2;
   write_report(results, study_);
   const StudyResults again = results_of_table(plan, study_ / "tables/runs.csv");
-  for (std::size_t i = 0; i < results.cells.size(); ++i)
+  for (std::size_t i = 0; i < results.cells.size(); ++i) {
     EXPECT_EQ(again.cells[i].has_goal(), results.cells[i].has_goal()) << i;
+    EXPECT_EQ(again.cells[i].explored_goal(), results.cells[i].explored_goal()) << i;
+  }
+  EXPECT_EQ(again.cells.front().explored_goal(), 1);
   EXPECT_TRUE(again.find("a", "other's SAC").has_goal());
   EXPECT_FALSE(again.find("a", "no goal").has_goal());
 }
