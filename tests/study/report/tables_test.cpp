@@ -36,7 +36,7 @@ TEST(Tables, TablesHaveBestPaperMissingAndGroups) {
 }
 
 TEST(Tables, LatexHasTheCharactersOfNames) {
-  EXPECT_TRUE(has(to_latex({.columns = {"a<b>|c_d"}}), " & a$<$b$>$$|$c\\_d "));
+  EXPECT_TRUE(has(to_latex({"t", "", {"a<b>|c_d"}, {}}), " & a$<$b$>$$|$c\\_d "));
 }
 
 TEST(Tables, DigitsFollowTheSizeOfANumber) {
