@@ -34,7 +34,7 @@ struct SensorOptions {
   double drift = 0;        // standard deviation of the steps of a random walk
   double dropped = 0;      // probability that a reading repeats the last one
   double resolution = 0;   // quantum
-  std::string group = {};  // names, first and *last words of observations; empty: all
+  std::string group = {};  // names, beginnings and *ends of observations; empty: all
 };
 
 // Ranges are drawn for each episode, gain and bias for each actuator too. All but the lag are in

@@ -16,14 +16,19 @@ namespace {
 
 using Kind = DisturbanceStream;
 
-// Whether the name begins, or after "*" ends, with these words: "arm" is in "arm_velocity", not in
-// "army_velocity".
+// Whether the name begins with the pattern, or ends with what follows its "*".
 bool matches(const std::string& name, const std::string& pattern) {
+  return pattern.front() == '*' ? name.ends_with(pattern.substr(1)) : name.starts_with(pattern);
+}
+
+// Whether a matching name does so in whole words: "arm" is in "arm_velocity", not in
+// "army_velocity".
+bool matches_words(const std::string& name, const std::string& pattern) {
   const bool at_end = pattern.front() == '*';
-  const std::string words = pattern.substr(at_end ? 1 : 0);
-  if (!(at_end ? name.ends_with(words) : name.starts_with(words))) return false;
-  const std::size_t border = at_end ? name.size() - words.size() : words.size();
-  if (border == 0 || border == name.size()) return true;
+  const std::size_t words = pattern.size() - (at_end ? 1 : 0);
+  const std::size_t border = at_end ? name.size() - words : words;
+  if (!matches(name, pattern) || border == 0 || border == name.size())
+    return matches(name, pattern);
   const auto of_word = [](unsigned char c) { return std::isalnum(c) != 0; };
   return !of_word(name[border - 1]) || !of_word(name[border]);
 }
@@ -40,7 +45,8 @@ std::vector<std::string> parts_of(const std::string& list) {
   return parts;
 }
 
-// The numbers of the observations that sensor.group names.
+// The numbers of the observations that sensor.group names. A part that is a whole word of some
+// names means these alone.
 std::vector<std::size_t> group_of(const Env& env, const std::string& group) {
   std::vector<std::string> names;
   for (const Signal& signal : env.signals().observation) names.push_back(signal.name);
@@ -51,20 +57,24 @@ std::vector<std::size_t> group_of(const Env& env, const std::string& group) {
   const std::vector<std::string> patterns = parts_of(group);
   if (!patterns.empty() && std::ssize(names) != env.observation_size())
     refuse("this task does not name its observations; must be \"\"");
+  std::vector<bool> chosen(static_cast<std::size_t>(env.observation_size()), patterns.empty());
   for (const std::string& pattern : patterns) {
-    if (std::ranges::none_of(names, [&](auto& name) { return matches(name, pattern); }))
+    const auto is_in_one = [&](auto match) {
+      return std::ranges::any_of(names, [&](auto& name) { return match(name, pattern); });
+    };
+    if (!is_in_one(matches))
       refuse(
-          fmt::format("\"{}\" names no observation; must be a list of names, their first words "
-                      "or their *last words, of {}",
+          fmt::format("\"{}\" names no observation; must be a list of names, their beginnings "
+                      "or their *ends, of {}",
                       pattern, fmt::join(names, ", ")));
+    const auto match = is_in_one(matches_words) ? matches_words : matches;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (match(names[i], pattern)) chosen[i] = true;
   }
-
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(env.observation_size()); ++i) {
-    const auto names_it = [&](const std::string& pattern) { return matches(names[i], pattern); };
-    if (patterns.empty() || std::ranges::any_of(patterns, names_it)) chosen.push_back(i);
-  }
-  return chosen;
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) out.push_back(i);
+  return out;
 }
 
 // Standard normal numbers of a stream, made 64 at a time.
@@ -204,8 +214,9 @@ std::vector<Field<SensorOptions>> sensor_options() {
       field(&Keys::resolution, "resolution", {0, 1e3},
             "readings are rounded to multiples of this, in units of the spread"),
       field(&Keys::group, "group",
-            "the observations concerned: names, their first words, or their last words after `*`, "
-            "separated by commas; empty: all"),
+            "the observations concerned: names, their beginnings, or their ends after `*`, "
+            "separated by "
+            "commas; whole words come first; empty: all"),
   };
 }
 
