@@ -73,8 +73,7 @@ TEST_F(SlowImportCommand, ImportsCurvesOfManyRuns) {
 }
 
 TEST_F(SlowImportCommand, RefusesIncompleteCommands) {
-  EXPECT_NE(import_from("run.csv").err.find("A single run needs its row/column and a seed"),
-            std::string::npos);
+  EXPECT_NE(import_from("run.csv").err.find("--as ROW/COLUMN --seed S"), std::string::npos);
   EXPECT_EQ(import_from("--as a/other run.csv").code, 2);
   EXPECT_EQ(import_from("--seed 0 run.csv").code, 2);
   EXPECT_EQ(import_from("nowhere").code, 2);

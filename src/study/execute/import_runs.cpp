@@ -197,7 +197,7 @@ std::map<CurveKind, std::map<std::uint64_t, Curve>> read_curves(const fs::path& 
   if (!task || !algorithm || !seed || !in.column("step") || !in.column("return")) {
     throw InputError(fmt::format(
         "{}: curves of many runs have the columns task, algorithm, seed, step and return; it has "
-        "{}. A single run needs its row/column and a seed",
+        "{}. A single run is imported with --as ROW/COLUMN --seed S",
         file.string(), fmt::join(in.header(), ", ")));
   }
   std::vector<std::string> header;
