@@ -208,8 +208,16 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
                  is_new ? "imported" : "exists already");
   }
 
-  const ImportOutcome outcome = one_file ? import_curves(plan, out, command.from.front())
-                                         : import_runs(plan, out, command.from, command.typed);
+  const auto take = [&] {
+    if (!one_file) return import_runs(plan, out, command.from, command.typed);
+    try {
+      return import_curves(plan, out, command.from.front());
+    } catch (const NotCurves& error) {
+      throw InputError(
+          fmt::format("{}. A single run is imported with --as ROW/COLUMN --seed S", error.what()));
+    }
+  };
+  const ImportOutcome outcome = take();
   for (const auto& [cell, count] : outcome.cells)
     print("{}: {} imported, {} exist already\n", cell, count.taken, count.already_there);
   for (const auto* list : {&outcome.foreign, &outcome.refused}) {

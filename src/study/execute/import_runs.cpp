@@ -195,9 +195,9 @@ std::map<CurveKind, std::map<std::uint64_t, Curve>> read_curves(const fs::path& 
   const auto row = in.column("row"), task = in.column("task"), algorithm = in.column("algorithm"),
              seed = in.column("seed");
   if (!task || !algorithm || !seed || !in.column("step") || !in.column("return")) {
-    throw InputError(fmt::format(
+    throw NotCurves(fmt::format(
         "{}: curves of many runs have the columns task, algorithm, seed, step and return; it has "
-        "{}. A single run is imported with --as ROW/COLUMN --seed S",
+        "{}",
         file.string(), fmt::join(in.header(), ", ")));
   }
   std::vector<std::string> header;

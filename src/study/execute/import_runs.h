@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <ovde/error.h>
 #include "base/file_system.h"
 #include "study/plan/plan.h"
 
@@ -43,6 +44,11 @@ ImportOutcome import_runs(const Plan& plan, const fs::path& study, std::span<con
 // does not have the seed, or has another file for it.
 bool import_csv(const Plan& plan, const fs::path& study, const std::string& cell,
                 std::uint64_t seed, const fs::path& file);
+
+// The file lacks columns of many runs: it may be that of one run.
+class NotCurves : public InputError {
+  using InputError::InputError;
+};
 
 // The same for many runs in one CSV file with the columns task, algorithm and seed beside those of
 // a run. A run belongs to the imported column named by its algorithm, in the rows with its task;
