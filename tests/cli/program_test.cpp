@@ -263,6 +263,13 @@ TEST(Program, StoredConfigRepeatsTheRun) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(read_file(first / "policy.safetensors") ==
               read_file(program.folder() / "again/policy.safetensors"));
+  const Outcome population =
+      program.run("train --config runs/GridChaos-v0-s-dsac-3-4/population.toml --out third");
+  EXPECT_EQ(population.code, 2);
+  EXPECT_EQ(
+      population.err,
+      "ovde: runs/GridChaos-v0-s-dsac-3-4/population.toml is the file of a population; name "
+      "the config.toml of an agent, such as runs/GridChaos-v0-s-dsac-3-4/seed_3/config.toml\n");
 }
 
 TEST(Program, StoredConfigWithAnotherTaskUsesItsDefaults) {
