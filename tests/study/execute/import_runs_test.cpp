@@ -278,6 +278,24 @@ TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_0/imported.csv"), "step,return\n40,3\n100,7\n");
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_1/imported.csv"), "step,return\n40,1\n100,5\n");
 
+  const auto refusal = [&](const std::string& run) {
+    const std::string text = "algorithm,task,seed," + run;
+    return import_curves(plan, study_, write_csv("again.csv", text)).refused.at(0).why;
+  };
+  const std::string line = "other's SAC,GridChaos-v0:a,500,";
+  EXPECT_NE(refusal("step,return,success\n" + line + "40,3,0\n" + line + "100,7,1\n")
+                .find("seed_0/imported.csv exists already and differs: line 1 is 'step,return', in "
+                      "the new file 'step,return,success'; remove it to import this run"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "40,3\n" + line + "100,8\n")
+                .find("line 3 is '100,7', in the new file '100,8'"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "100,7\n").find("line 2 is '40,3', in"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "40,3\n" + line + "100,7\n" + line + "100,7\n")
+                .find("line 4 is only in the new file"),
+            std::string::npos);
+
   const ImportOutcome less = import_curves(plan_of("0", kOtherProgram), study_, file);
   EXPECT_EQ(less.already_there(), 1);
   ASSERT_EQ(less.refused.size(), 1u);
