@@ -309,6 +309,21 @@ TEST(Program, AChangedPlanKeepsTheOldReport) {
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
 }
 
+TEST(Program, APlanWithAnUnknownTaskKeepsTheOldReport) {
+  const Program program;
+  write_file_atomically(program.folder() / "plan.toml",
+                        SmallStudy{.rows = {"unknown"}, .columns = {"DSAC"}}.text());
+  make_folder(program.folder() / "study");
+  write_file_atomically(program.folder() / "study/report.html", std::string("old"));
+  const Outcome refused = program.run("study report plan.toml --out study");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.out.find("unknown / DSAC: "), std::string::npos) << refused.out;
+  EXPECT_NE(refused.err.find("report.html is kept, because 1 cell cannot be counted (above)"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(read_file(program.folder() / "study/report.html"), "old");
+}
+
 TEST(Program, StatusOfAnExtendedStudyCountsTheNewLength) {
   const Program program;
   const auto write_plan = [&](int epochs) {

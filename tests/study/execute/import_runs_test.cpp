@@ -377,6 +377,18 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
 }
 
+// Its steps 21 to 100 are the four epochs of the plan.
+TEST_F(SlowImportRuns, TheFirstEpochsOfARunNeedAnEvaluation) {
+  const Plan plan = plan_of("0", kOtherProgram);
+  import_csv(plan, study_, "a/other's SAC", 0, write_csv("run.csv", "step,return\n80,1\n100,2\n"));
+  EXPECT_EQ(read_results(plan, study_, 2).notes,
+            (std::vector<std::string>{"a / other's SAC: seed 0 has no evaluation in the first 2 "
+                                      "epochs; --epochs 3 or more includes its first"}));
+  const StudyResults three = read_results(plan, study_, 3);
+  EXPECT_TRUE(three.notes.empty());
+  EXPECT_EQ(three.find("a", "other's SAC").runs.size(), 1u);
+}
+
 // A run that never reached the goal is tested, one that recorded no goal is not.
 TEST_F(SlowImportRuns, TheTableOfRunsKnowsGoalsThatWereNeverReached) {
   const Plan plan =
