@@ -38,7 +38,7 @@ void report_on_study(const StudyCommand& command, const Plan& plan, const fs::pa
   const fs::path page = folder / "report.html";
   if (!results.notes.empty() && fs::exists(page)) {
     throw InputError(fmt::format(
-        "{} is kept, because {} could not be read (above); remove the page to write one without {}",
+        "{} is kept, because {} cannot be counted (above); remove the page to write one without {}",
         page.string(), plural(std::ssize(results.notes), "cell"),
         results.notes.size() == 1 ? "it" : "them"));
   }

@@ -223,7 +223,7 @@ void import_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   for (const auto* list : {&outcome.foreign, &outcome.refused}) {
     for (const auto& [run, why] : *list) print("not imported: {}: {}\n", run.string(), why);
   }
-  print("{} runs imported, {} exist already, {} not imported, into {}\n", outcome.taken(),
+  print("{} imported, {} exist already, {} not imported, into {}\n", plural(outcome.taken(), "run"),
         outcome.already_there(), outcome.foreign.size() + outcome.refused.size(), out.string());
   if (!outcome.refused.empty())
     throw Error(fmt::format("{} of the plan {} not imported",

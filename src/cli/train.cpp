@@ -42,6 +42,13 @@ std::vector<std::uint64_t> parse_seeds(const std::string& text) {
 std::vector<Setting> settings_of_file(const TrainCommand& command) {
   std::vector<Setting> settings = read_settings(*command.config);
   if (!is_stored_config(*command.config)) return settings;
+  if (std::ranges::find(settings, "population.seeds", &Setting::key) != settings.end()) {
+    const fs::path file = *command.config;
+    const auto seeds = parse_population(settings, file.string()).seeds;
+    throw InputError(fmt::format(
+        "{} is the file of a population; name the config.toml of an agent, such as {}",
+        file.string(), (agent_folder(file.parent_path(), seeds, 0) / "config.toml").string()));
+  }
   use_own_task_file(*command.config, settings);
   const auto changes = [&](const std::optional<std::string>& flag, const char* key) {
     const auto named = std::ranges::find(settings, key, &Setting::key);

@@ -68,7 +68,7 @@ TEST_F(SlowImportCommand, ImportsCurvesOfManyRuns) {
   EXPECT_EQ(curves.code, 0) << curves.err;
   EXPECT_EQ(curves.out,
             "a / other: 1 imported, 0 exist already\n"
-            "1 runs imported, 0 exist already, 0 not imported, into study\n");
+            "1 run imported, 0 exist already, 0 not imported, into study\n");
   EXPECT_EQ(import_from("curves.csv run.csv").code, 2);
 }
 

@@ -263,6 +263,13 @@ TEST(Program, StoredConfigRepeatsTheRun) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(read_file(first / "policy.safetensors") ==
               read_file(program.folder() / "again/policy.safetensors"));
+  const Outcome population =
+      program.run("train --config runs/GridChaos-v0-s-dsac-3-4/population.toml --out third");
+  EXPECT_EQ(population.code, 2);
+  EXPECT_EQ(
+      population.err,
+      "ovde: runs/GridChaos-v0-s-dsac-3-4/population.toml is the file of a population; name "
+      "the config.toml of an agent, such as runs/GridChaos-v0-s-dsac-3-4/seed_3/config.toml\n");
 }
 
 TEST(Program, StoredConfigWithAnotherTaskUsesItsDefaults) {
@@ -300,6 +307,21 @@ TEST(Program, AChangedPlanKeepsTheOldReport) {
   EXPECT_NE(refused.err.find("report.html is kept"), std::string::npos) << refused.err;
   EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
+}
+
+TEST(Program, APlanWithAnUnknownTaskKeepsTheOldReport) {
+  const Program program;
+  write_file_atomically(program.folder() / "plan.toml",
+                        SmallStudy{.rows = {"unknown"}, .columns = {"DSAC"}}.text());
+  make_folder(program.folder() / "study");
+  write_file_atomically(program.folder() / "study/report.html", std::string("old"));
+  const Outcome refused = program.run("study report plan.toml --out study");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.out.find("unknown / DSAC: "), std::string::npos) << refused.out;
+  EXPECT_NE(refused.err.find("report.html is kept, because 1 cell cannot be counted (above)"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(read_file(program.folder() / "study/report.html"), "old");
 }
 
 TEST(Program, StatusOfAnExtendedStudyCountsTheNewLength) {

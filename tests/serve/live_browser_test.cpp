@@ -257,6 +257,20 @@ if (text("summary").startsWith("2 runs:"))
             "%7C0%20of%201%2C%2C%2C0%20of%201");
 }
 
+TEST(SlowLivePage, ARunThatCannotBeReadHasNeitherTaskNorEpochs) {
+  if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", 2);
+  write_file_atomically(folder.path() / "a/config.toml", std::string("x"));
+  Probed page(folder.path(), until(R"js(
+const lines = [text("run-state"), document.querySelector("#runs .what")?.textContent ?? ""];
+return lines[0] && lines.map(line => line.split(":")[0].replace(/\/.*\//, "")).join("|");
+)js"));
+  const Opened opened = page.open();
+  EXPECT_EQ(opened.title, "cannot%20be%20read%2C%20config.toml%7Ccannot%20be%20read");
+  EXPECT_EQ(opened.complaints, "");
+}
+
 TEST(SlowLivePage, LongNamesStayInTheirPlaces) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;

@@ -80,7 +80,7 @@
     line.name.title = title;
     set_text(line.state, kWords[state]);
     const at = Math.min(...members.map(run => run.epoch)), problem = members.find(run => run.message);
-    const epoch = at === first.epochs ? `${at} epoch${at === 1 ? "" : "s"}` : `epoch ${at} of ${first.epochs}`;
+    const epoch = at !== first.epochs ? `epoch ${at} of ${first.epochs}` : at ? `${at} epoch${at === 1 ? "" : "s"}` : "";
     const what = is_agent ? [epoch] : [epoch, first.task, first.algorithm, members.length > 1 ? `${members.length} agents` : ""];
     set_text(line.what, what.filter(Boolean).map(part => `, ${part}`).join("") + (problem ? `: ${problem.message}` : ""));
     line.what.parentElement.title = line.what.parentElement.textContent;
@@ -268,8 +268,8 @@
     by_id("tabs").hidden = by_id("panel").hidden = !run;
     if (chosen !== null) set_text(by_id("run-title"), title_of(chosen));
     if (!run) return set_text(by_id("run-state"), "the folder of this run is gone");
-    set_text(by_id("run-state"), [`${run.algorithm} on ${run.task}`, run.seed !== undefined ? `seed ${run.seed}` : "", kWords[run.state],
-      `epoch ${run.epoch} of ${run.epochs}`, run.rate !== null ? `${number(run.rate)} steps/s` : "",
+    set_text(by_id("run-state"), [run.task ? `${run.algorithm} on ${run.task}` : "", run.seed !== undefined ? `seed ${run.seed}` : "", kWords[run.state],
+      run.epochs ? `epoch ${run.epoch} of ${run.epochs}` : "", run.rate !== null ? `${number(run.rate)} steps/s` : "",
       run.state === "training" && run.left !== null ? `${duration(run.left)} left` : "", run.message ?? ""].filter(Boolean).join(", "));
     if (tab === "map" && !run.map) tab = "log";
     kTabs.forEach(([value], i) => {

@@ -44,51 +44,63 @@ RunResult result_of(std::span<const EpochRow> rows, std::uint64_t seed, int epoc
   return out;
 }
 
+// The rows of a finished run. InputError unless there are `epochs`.
+std::vector<EpochRow> read_whole(const fs::path& folder, int epochs) {
+  std::vector<EpochRow> rows = read_progress(folder);
+  if (std::ssize(rows) != epochs) {
+    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs; {}",
+                                 folder.string(), rows.size(), epochs, how_to_mend(folder)));
+  }
+  return rows;
+}
+
 struct CellRuns {
   std::vector<RunResult> runs = {};
   int unfinished = 0;     // runs among them
   int fewest_epochs = 0;  // among the unfinished runs
 };
 
-// The first `epochs` of each run that counts. InputError if a run has other settings than the cell.
+// The first `epochs` of a run. InputError if none of them was evaluated.
+RunResult first_epochs_of(std::span<const EpochRow> rows, std::uint64_t seed, int epochs) {
+  const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));
+  RunResult out = result_of(rows.first(count), seed, epochs);
+  if (std::isfinite(out.score)) return out;
+  const auto first = std::ranges::find_if(
+      rows, [](const EpochRow& row) { return std::isfinite(row.eval_return_mean); });
+  throw InputError(fmt::format(
+      "seed {} has no evaluation in the first {}{}", seed, plural(epochs, "epoch"),
+      first == rows.end()
+          ? ""
+          : fmt::format("; --epochs {} or more includes its first", first - rows.begin() + 1)));
+}
+
+// The first `epochs` of each run that counts. InputError if the plan's settings are invalid or a
+// run has others.
 CellRuns read_cell_runs(const fs::path& study, const Cell& cell, int epochs) {
-  std::optional<Config> asked;
+  Config asked = resolve_config(cell.settings);
   CellRuns out;
-  const auto add = [&](const RunResult& run) {
-    if (!std::isfinite(run.score))
-      throw InputError(
-          fmt::format("seed {} has no evaluation in the first {} epochs", run.seed, epochs));
-    out.runs.push_back(run);
-  };
   for (const std::uint64_t seed : cell.seeds) {
     if (cell.imported) {
       const fs::path file = imported_file(study / cell.folder, seed);
       if (!is_there(file)) continue;
-      if (!asked) asked = resolve_config(cell.settings);
-      const auto rows = read_imported(file, asked->train);
-      const auto count = std::min(rows.size(), static_cast<std::size_t>(epochs));
-      add(result_of(std::span(rows).first(count), seed, epochs));
+      out.runs.push_back(first_epochs_of(read_imported(file, asked.train), seed, epochs));
       continue;
     }
     const auto folder = find_agent(study / cell.folder, seed);
     if (!folder) continue;
     const bool finished = is_finished(*folder);
     if (!finished && epochs == cell.epochs) continue;
-    if (!asked) asked = resolve_config(cell.settings);
     const Config trained = read_config(*folder);
-    if (epochs != cell.epochs) asked->train.epochs = trained.train.epochs;
-    if (const auto foreign = foreign_settings(*asked, trained); !foreign.empty()) {
+    if (epochs != cell.epochs) asked.train.epochs = trained.train.epochs;
+    if (const auto foreign = foreign_settings(asked, trained); !foreign.empty()) {
       throw InputError(
           fmt::format("was run with other settings: the plan has {}", fmt::join(foreign, ", ")));
     }
-    if (epochs == cell.epochs) {
-      add(read_run(*folder, seed, epochs));
-      continue;
-    }
-    const auto rows = read_progress_so_far(*folder);
+    const auto rows =
+        epochs == cell.epochs ? read_whole(*folder, epochs) : read_progress_so_far(*folder);
     const int count = static_cast<int>(rows.size());
     if (count < epochs) continue;
-    add(result_of(std::span(rows).first(epochs), seed, epochs));
+    out.runs.push_back(first_epochs_of(rows, seed, epochs));
     if (finished) continue;
     out.fewest_epochs = out.unfinished++ == 0 ? count : std::min(out.fewest_epochs, count);
   }
@@ -183,12 +195,7 @@ std::vector<EpochRow> curve_of(std::span<const EpochRow> rows, std::size_t lengt
 }
 
 RunResult read_run(const fs::path& folder, std::uint64_t seed, int epochs) {
-  const std::vector<EpochRow> rows = read_progress(folder);
-  if (std::ssize(rows) != epochs) {
-    throw InputError(fmt::format("{} is finished, but its progress.csv has {} of {} epochs; {}",
-                                 folder.string(), rows.size(), epochs, how_to_mend(folder)));
-  }
-  return result_of(rows, seed, epochs);
+  return result_of(read_whole(folder, epochs), seed, epochs);
 }
 
 void add_run(const fs::path& folder, const Config& config, CellResult& cell, StudyResults& out) {

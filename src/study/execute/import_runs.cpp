@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,6 +50,21 @@ struct ImportedFile {
   Folder folder;  // no link leads out of the folder that is imported
 };
 
+// The first line in which two texts differ.
+std::string difference(const std::string& there, const std::string& here) {
+  std::istringstream old_lines(there), new_lines(here);
+  std::string old_line, new_line;
+  for (int number = 1;; ++number) {
+    const bool old_ends = !std::getline(old_lines, old_line),
+               new_ends = !std::getline(new_lines, new_line);
+    if (old_ends && new_ends) return "the end of the last line";
+    if (old_ends || new_ends)
+      return fmt::format("line {} is only in the {} file", number, old_ends ? "new" : "old");
+    if (old_line != new_line)
+      return fmt::format("line {} is '{}', in the new file '{}'", number, old_line, new_line);
+  }
+}
+
 // Stores a run of another program, given as the text of its file. False: it is there already.
 bool take_csv(const Cell& cell, const fs::path& study, std::uint64_t seed, const std::string& text,
               const std::string& name) {
@@ -56,7 +72,8 @@ bool take_csv(const Cell& cell, const fs::path& study, std::uint64_t seed, const
   const fs::path to = imported_file(study / cell.folder, seed);
   if (is_there(to)) {
     if (read_file(to) == text) return false;
-    throw InputError(fmt::format("{} exists already, with another run", to.string()));
+    throw InputError(fmt::format("{} exists already and differs: {}; remove it to import this run",
+                                 to.string(), difference(read_file(to), text)));
   }
   make_folder(to.parent_path());
   write_file_atomically(to, text);

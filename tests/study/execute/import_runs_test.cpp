@@ -278,6 +278,24 @@ TEST_F(SlowImportRuns, CurvesOfManyRunsComeFromOneFile) {
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_0/imported.csv"), "step,return\n40,3\n100,7\n");
   EXPECT_EQ(read_file(study_ / "a/other-s-SAC/seed_1/imported.csv"), "step,return\n40,1\n100,5\n");
 
+  const auto refusal = [&](const std::string& run) {
+    const std::string text = "algorithm,task,seed," + run;
+    return import_curves(plan, study_, write_csv("again.csv", text)).refused.at(0).why;
+  };
+  const std::string line = "other's SAC,GridChaos-v0:a,500,";
+  EXPECT_NE(refusal("step,return,success\n" + line + "40,3,0\n" + line + "100,7,1\n")
+                .find("seed_0/imported.csv exists already and differs: line 1 is 'step,return', in "
+                      "the new file 'step,return,success'; remove it to import this run"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "40,3\n" + line + "100,8\n")
+                .find("line 3 is '100,7', in the new file '100,8'"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "100,7\n").find("line 2 is '40,3', in"),
+            std::string::npos);
+  EXPECT_NE(refusal("step,return\n" + line + "40,3\n" + line + "100,7\n" + line + "100,7\n")
+                .find("line 4 is only in the new file"),
+            std::string::npos);
+
   const ImportOutcome less = import_curves(plan_of("0", kOtherProgram), study_, file);
   EXPECT_EQ(less.already_there(), 1);
   ASSERT_EQ(less.refused.size(), 1u);
@@ -357,6 +375,18 @@ TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {
   EXPECT_NE(read_file(study_ / "report.html").find("runs of another program"), std::string::npos);
   if (!has_gnuplot()) return;
   EXPECT_NE(read_file(study_ / "figures/curves.svg").find("other's SAC"), std::string::npos);
+}
+
+// Its steps 21 to 100 are the four epochs of the plan.
+TEST_F(SlowImportRuns, TheFirstEpochsOfARunNeedAnEvaluation) {
+  const Plan plan = plan_of("0", kOtherProgram);
+  import_csv(plan, study_, "a/other's SAC", 0, write_csv("run.csv", "step,return\n80,1\n100,2\n"));
+  EXPECT_EQ(read_results(plan, study_, 2).notes,
+            (std::vector<std::string>{"a / other's SAC: seed 0 has no evaluation in the first 2 "
+                                      "epochs; --epochs 3 or more includes its first"}));
+  const StudyResults three = read_results(plan, study_, 3);
+  EXPECT_TRUE(three.notes.empty());
+  EXPECT_EQ(three.find("a", "other's SAC").runs.size(), 1u);
 }
 
 // A run that never reached the goal is tested, one that recorded no goal is not.
