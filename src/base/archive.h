@@ -22,10 +22,6 @@ class Archive {
   // Whether all bytes have been read.
   bool at_end() const { return restores() && in_->empty(); }
 
-  // What saves, or what restores, for members with functions of their own.
-  ByteWriter& out() { return *out_; }
-  ByteReader& in() { return *in_; }
-
   template <typename... Members>
   void operator()(Members&&... members) {
     (visit(members), ...);
@@ -46,6 +42,10 @@ class Archive {
     visit(byte);
     flag = byte != 0;
   }
+  // A member that lists members of its own.
+  template <typename T>
+  requires requires(T& value, Archive& archive) { value.archive(archive); }
+  void visit(T& value) { value.archive(*this); }
   void visit(Random& stream) {
     std::uint64_t position = stream.position();
     visit(position);
@@ -89,7 +89,7 @@ Bytes save_with(List&& list) {
 
 // Restores them. Error if the bytes do not fit.
 template <typename List>
-void restore_with(const Bytes& bytes, List&& list) {
+void restore_with(std::span<const std::byte> bytes, List&& list) {
   ByteReader in(bytes);
   Archive archive(in);
   list(archive);

@@ -109,11 +109,8 @@ class Noise final : public Disturbance {
  private:
   void draw(std::uint64_t seed) override;
   void observe_first(std::span<double> observation) override { add_noise(observation); }
-  void put(ByteWriter& out) const override {
-    for (const Random& random : random_) out.put(random.position());
-  }
-  void get(ByteReader& in) override {
-    for (Random& random : random_) random.seek(in.get<std::uint64_t>());
+  void archive(Archive& archive) override {
+    for (Random& random : random_) archive(random);
   }
 
   void add_noise(std::span<double> observation);

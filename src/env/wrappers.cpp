@@ -75,7 +75,8 @@ std::optional<Bytes> Disturbance::save() const {
   if (!saved) return std::nullopt;
   ByteWriter out;
   out.put(seed_);
-  put(out);
+  Archive state(out);
+  const_cast<Disturbance*>(this)->archive(state);  // saving changes nothing
   out.put_bytes(*saved);
   return out.take();
 }
@@ -84,7 +85,8 @@ bool Disturbance::restore(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   seed_ = in.get<std::uint64_t>();
   draw(seed_);
-  get(in);
+  Archive state(in);
+  archive(state);
   return restore_state(inner(), in.get_bytes());
 }
 

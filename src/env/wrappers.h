@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ovde/env.h>
+#include "base/archive.h"
 
 namespace ovde {
 
@@ -68,9 +69,8 @@ class Disturbance : public EnvWrapper, public Restorable {
   virtual void draw(std::uint64_t seed) = 0;
   // Changes the first observation.
   virtual void observe_first(std::span<double> /*observation*/) {}
-  // The state that changes within an episode; draw() is called before get().
-  virtual void put(ByteWriter& out) const = 0;
-  virtual void get(ByteReader& in) = 0;
+  // Lists the state that changes within an episode; draw() is called before it is restored.
+  virtual void archive(Archive& archive) = 0;
 
  private:
   std::uint64_t seed_ = 0;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/archive.h"
 #include "base/text.h"
 
 namespace ovde {
@@ -34,32 +35,16 @@ std::optional<int> number_of(const fs::path& path) {
 struct ReplayPosition {
   std::int64_t added = 0;
   std::vector<ReplaySegment> segments;
+
+  void archive(Archive& archive) {
+    std::uint64_t count = segments.size();
+    archive(added, count);
+    for (std::uint64_t i = 0; i < count; ++i) {  // restoring throws at the end of the bytes
+      if (archive.restores()) segments.emplace_back();
+      archive(segments[i].first, segments[i].rows, segments[i].checksum);
+    }
+  }
 };
-
-Bytes to_bytes(const ReplayPosition& position) {
-  ByteWriter out;
-  out.put(position.added);
-  out.put<std::uint64_t>(position.segments.size());
-  for (const ReplaySegment& segment : position.segments) {
-    out.put(segment.first);
-    out.put(segment.rows);
-    out.put(segment.checksum);
-  }
-  return out.take();
-}
-
-ReplayPosition replay_position(const Bytes& bytes) {
-  ByteReader in(bytes);
-  ReplayPosition position;
-  position.added = in.get<std::int64_t>();
-  const auto count = in.get<std::uint64_t>();
-  for (std::uint64_t i = 0; i < count; ++i) {  // get() throws at the end of the bytes
-    const auto first = in.get<std::int64_t>();
-    const auto rows = in.get<std::int64_t>();
-    position.segments.push_back({first, rows, in.get<std::uint32_t>()});
-  }
-  return position;
-}
 
 }  // namespace
 
@@ -108,7 +93,8 @@ void CheckpointStore::finish_quietly() {
 void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64_t added) {
   // rows first: the segments that a checkpoint names must be on the disk
   auto segments = log_.write(replay, added);
-  sections[kReplay] = to_bytes({added, segments});
+  ReplayPosition position{added, segments};
+  sections[kReplay] = save_with([&](Archive& archive) { archive(position); });
   write_checkpoint(folder_ / file_name(newest_ + 1), sections);
   ++newest_;
 
@@ -151,7 +137,8 @@ std::vector<fs::path> CheckpointStore::all() const {
 void CheckpointStore::make_folder() { ovde::make_folder(folder_); }
 
 void CheckpointStore::load(const fs::path& path, const Sections& sections, Replay& replay) {
-  const ReplayPosition position = replay_position(section(sections, kReplay));
+  ReplayPosition position;
+  restore_with(section(sections, kReplay), [&](Archive& archive) { archive(position); });
   log_.read(position.segments, position.added, replay);
   segments_ = position.segments;
   newest_ = number_of(path).value_or(0);

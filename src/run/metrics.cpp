@@ -17,34 +17,16 @@ constexpr std::span kFirst(kColumns, kFirstColumns),
 
 }  // namespace
 
-void put_rows(ByteWriter& out, std::span<const EpochRow> rows) {
-  for (const EpochRow& row : rows) {
-    out.put(row.epoch);
-    out.put(row.env_steps);
-    out.put(row.updates);
-    out.put(row.explore_episodes);
-    for (const Column& column : kFirst) out.put(row.*column.value);
-  }
-  for (const EpochRow& row : rows) {
-    for (const Column& column : kLater) out.put(row.*column.value);
-  }
-}
-
-std::vector<EpochRow> get_rows(ByteReader& in, std::size_t count) {
-  std::vector<EpochRow> rows;
-  while (rows.size() < count) {
-    EpochRow& row = rows.emplace_back();
-    row.epoch = in.get<int>();
-    row.env_steps = in.get<std::int64_t>();
-    row.updates = in.get<std::int64_t>();
-    row.explore_episodes = in.get<std::int64_t>();
-    for (const Column& column : kFirst) row.*column.value = in.get<double>();
-  }
-  if (in.empty()) return rows;
+void archive_rows(Archive& archive, std::span<EpochRow> rows) {
   for (EpochRow& row : rows) {
-    for (const Column& column : kLater) row.*column.value = in.get<double>();
+    if (archive.restores()) row = {};
+    archive(row.epoch, row.env_steps, row.updates, row.explore_episodes);
+    for (const Column& column : kFirst) archive(row.*column.value);
   }
-  return rows;
+  if (archive.at_end()) return;
+  for (EpochRow& row : rows) {
+    for (const Column& column : kLater) archive(row.*column.value);
+  }
 }
 
 void clear_evaluation(EpochRow& row) {

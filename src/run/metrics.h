@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <ovde/bytes.h>
+#include "base/archive.h"
 
 namespace ovde {
 
@@ -96,11 +96,9 @@ inline constexpr std::size_t kFirstColumns = std::size(kColumns) - 3;
 
 void clear_evaluation(EpochRow& row);
 
-// Rows in checkpoints: all rows with their first columns, then their later columns, which
-// checkpoints of earlier versions do not have.
-void put_rows(ByteWriter& out, std::span<const EpochRow> rows);
-// Reads `count` rows, the last part of `in`.
-std::vector<EpochRow> get_rows(ByteReader& in, std::size_t count);
+// Rows in checkpoints, the last part of the archive: all rows with their first columns, then their
+// later columns, which checkpoints of earlier versions do not have.
+void archive_rows(Archive& archive, std::span<EpochRow> rows);
 
 struct RunSummary {
   std::string task, algorithm;

@@ -223,10 +223,9 @@ void AgentRun::archive_progress(Archive& archive) {
   if (archive.restores()) {
     seconds_before_ = seconds;
     epoch_began_ = began < 0 ? std::nullopt : std::optional(began);
-    rows_ = get_rows(archive.in(), static_cast<std::size_t>(epochs_done()));
-  } else {
-    put_rows(archive.out(), rows_);
+    rows_.resize(static_cast<std::size_t>(epochs_done()));
   }
+  archive_rows(archive, rows_);
 }
 
 double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_); }

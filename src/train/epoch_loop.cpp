@@ -444,11 +444,7 @@ void EpochLoop::archive_position(Archive& archive) {
   check(env_steps_ >= 0 && steps_done_ >= 0 && steps_done_ <= steps_of(phase_), "its steps");
   if (archive.restores() && phase_ == Phase::evaluate) learnt_.emplace();
   EpochRow& row = phase_ == Phase::evaluate ? *learnt_ : row_;
-  if (archive.restores()) {
-    row = get_rows(archive.in(), 1).front();
-  } else {
-    put_rows(archive.out(), std::span(&row, 1));
-  }
+  archive_rows(archive, std::span(&row, 1));
 }
 
 // Returns the environments whose episode cannot be continued.

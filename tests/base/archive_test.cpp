@@ -5,6 +5,13 @@
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
+struct Part {
+  int number = 0;
+  double size = 0;
+
+  void archive(Archive& archive) { archive(number, size); }
+};
+
 struct State {
   int number = 0;
   bool flag = false;
@@ -12,12 +19,16 @@ struct State {
   std::vector<double> list;
   std::vector<float> fixed = {0, 0};
   Random random = Random(1, Stream::user);
+  Part part;
 
-  void archive(Archive& archive) { archive(number, flag, name, list, std::span(fixed), random); }
+  void archive(Archive& archive) {
+    archive(number, flag, name, list, std::span(fixed), random, part);
+  }
 };
 
 TEST(Archive, RestoresWhatItSaved) {
   State saved{7, true, "valve", {1, 2, 3}, {4, 5}};
+  saved.part = {6, 0.5};
   saved.random.uniform();
   const Bytes bytes = save_with([&](Archive& archive) { saved.archive(archive); });
   State restored;
@@ -28,6 +39,14 @@ TEST(Archive, RestoresWhatItSaved) {
   EXPECT_EQ(restored.list, saved.list);
   EXPECT_EQ(restored.fixed, saved.fixed);
   EXPECT_EQ(restored.random.uniform(), saved.random.uniform());
+  EXPECT_EQ(restored.part.number, 6);
+  EXPECT_EQ(restored.part.size, 0.5);
+}
+
+TEST(Archive, MembersWithMembersAddNoBytes) {
+  Part part{6, 0.5};
+  EXPECT_EQ(save_with([&](Archive& archive) { archive(part); }),
+            save_with([&](Archive& archive) { archive(part.number, part.size); }));
 }
 
 TEST(Archive, BytesThatDoNotFitAreRefused) {

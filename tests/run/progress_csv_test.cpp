@@ -119,14 +119,12 @@ TEST(EpochRows, RowsOfEarlierCheckpointsAreRead) {
   rows[1].q_mean = 7;
   rows[1].eval_episodes = 4;
   rows[1].shift_kl = 0.5;
-  ByteWriter out;
-  put_rows(out, rows);
-  Bytes bytes = out.take();
+  Bytes bytes = save_with([&](Archive& archive) { archive_rows(archive, rows); });
   for (const bool earlier : {false, true}) {
     if (earlier) bytes.resize(bytes.size() - 2 * 3 * sizeof(double));
-    ByteReader in(bytes);
-    const auto read = get_rows(in, 2);
-    EXPECT_TRUE(in.empty());
+    std::vector<EpochRow> read(2);
+    read[0].shift_kl = 1;
+    restore_with(bytes, [&](Archive& archive) { archive_rows(archive, read); });
     EXPECT_EQ(read[1].epoch, 1);
     EXPECT_EQ(read[1].q_mean, 7);
     EXPECT_EQ(read[1].eval_episodes, 4);

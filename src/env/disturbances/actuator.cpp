@@ -49,11 +49,8 @@ class Actuator final : public Disturbance {
     saturation_ = drawn(options_.saturation, random);
   }
 
-  void put(ByteWriter& out) const override {
-    for (const Motor& m : motors_) out.put(m.output);
-  }
-  void get(ByteReader& in) override {
-    for (Motor& m : motors_) m.output = in.get<double>();
+  void archive(Archive& archive) override {
+    for (Motor& m : motors_) archive(m.output);
   }
 
  private:

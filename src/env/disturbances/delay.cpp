@@ -25,8 +25,7 @@ class Steps {
   }
   int next() { return each_step_ ? drawn() : now_; }
 
-  void put(ByteWriter& out) const { out.put(random_.position()); }
-  void get(ByteReader& in) { random_.seek(in.get<std::uint64_t>()); }
+  void archive(Archive& archive) { archive(random_); }
 
  private:
   int drawn() { return low_ + static_cast<int>(random_.below(count_)); }
@@ -71,17 +70,8 @@ class Delay final : public Disturbance {
   // Before the first observation arrives, it is that of the start.
   void observe_first(std::span<double> observation) override { observations_.fill(observation); }
 
-  void put(ByteWriter& out) const override {
-    action_delay_.put(out);
-    observation_delay_.put(out);
-    actions_.put(out);
-    observations_.put(out);
-  }
-  void get(ByteReader& in) override {
-    action_delay_.get(in);
-    observation_delay_.get(in);
-    actions_.get(in);
-    observations_.get(in);
+  void archive(Archive& archive) override {
+    archive(action_delay_, observation_delay_, actions_, observations_);
   }
 
  private:

@@ -95,15 +95,9 @@ std::span<const double> Ring::operator[](int age) const {
   return {values_.data() + row * size_, size_};
 }
 
-void Ring::put(ByteWriter& out) const {
-  out.put(newest_);
-  out.put_all(std::span<const double>(values_));
-}
-
-void Ring::get(ByteReader& in) {
-  newest_ = in.get<int>();
+void Ring::archive(Archive& archive) {
+  archive(newest_, std::span(values_));
   if (newest_ < 0 || newest_ >= length_) throw Error("saved state has an unexpected size");
-  in.get_all(std::span<double>(values_));
 }
 
 }  // namespace ovde

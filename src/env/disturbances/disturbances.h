@@ -128,8 +128,7 @@ class Ring {
   void push(std::span<const double> values);
   std::span<const double> operator[](int age) const;  // 0: the newest
 
-  void put(ByteWriter& out) const;
-  void get(ByteReader& in);
+  void archive(Archive& archive);
 
  private:
   std::size_t size_;

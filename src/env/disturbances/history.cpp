@@ -39,14 +39,7 @@ class History final : public Disturbance {
     observations_.fill(out.first(size_));
     append(out);
   }
-  void put(ByteWriter& out) const override {
-    observations_.put(out);
-    actions_.put(out);
-  }
-  void get(ByteReader& in) override {
-    observations_.get(in);
-    actions_.get(in);
-  }
+  void archive(Archive& archive) override { archive(observations_, actions_); }
 
  private:
   void append(std::span<double> out) {

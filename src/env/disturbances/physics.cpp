@@ -36,8 +36,7 @@ class Model final : public Disturbance {
                      .gravity = drawn(options_.gravity, random),
                      .motor = drawn(options_.motor, random)});
   }
-  void put(ByteWriter&) const override {}
-  void get(ByteReader&) override {}
+  void archive(Archive&) override {}
 
  private:
   ModelOptions options_;
@@ -59,8 +58,7 @@ class Push final : public Disturbance {
   void draw(std::uint64_t seed) override {
     random_ = disturbance_stream(seed, DisturbanceStream::push);
   }
-  void put(ByteWriter& out) const override { out.put(random_.position()); }
-  void get(ByteReader& in) override { random_.seek(in.get<std::uint64_t>()); }
+  void archive(Archive& archive) override { archive(random_); }
 
  private:
   PushOptions options_;

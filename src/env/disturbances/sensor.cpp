@@ -83,17 +83,16 @@ class Normals {
   void start(std::uint64_t seed, Kind kind) {
     seed_ = seed;
     kind_ = kind;
-    seek(0);
+    position_ = made_to_ = 0;
   }
   double next() {
     if (position_ >= made_to_) make();
     return numbers_[position_++ % kMade];
   }
 
-  std::uint64_t position() const { return position_; }
-  void seek(std::uint64_t position) {
-    position_ = position;
-    made_to_ = 0;
+  void archive(Archive& archive) {
+    archive(position_);
+    if (archive.restores()) made_to_ = 0;
   }
 
  private:
@@ -152,21 +151,9 @@ class Sensor final : public Disturbance {
     for (Reading& r : readings_) r.last = out[r.index];
   }
 
-  void put(ByteWriter& out) const override {
-    for (const Normals* numbers : {&noise_, &drift_}) out.put(numbers->position());
-    out.put(dropped_.position());
-    for (const Reading& r : readings_) {
-      out.put(r.drift);
-      out.put(r.last);
-    }
-  }
-  void get(ByteReader& in) override {
-    for (Normals* numbers : {&noise_, &drift_}) numbers->seek(in.get<std::uint64_t>());
-    dropped_.seek(in.get<std::uint64_t>());
-    for (Reading& r : readings_) {
-      r.drift = in.get<double>();
-      r.last = in.get<double>();
-    }
+  void archive(Archive& archive) override {
+    archive(noise_, drift_, dropped_);
+    for (Reading& r : readings_) archive(r.drift, r.last);
   }
 
  private:

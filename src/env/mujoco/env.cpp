@@ -262,20 +262,12 @@ class MujocoEnv final : public Env,
   }
 
   std::optional<Bytes> save() const override {
-    ByteWriter out;
-    out.put(seed_);
-    out.put(steps_);
-    simulation_.save(out);
-    rules_->save(simulation_, out);
-    return out.take();
+    auto* const self = const_cast<MujocoEnv*>(this);  // saving changes nothing
+    return save_with([self](Archive& archive) { self->archive(archive); });
   }
 
   bool restore(std::span<const std::byte> bytes) override {
-    ByteReader in(bytes);
-    seed_ = in.get<std::uint64_t>();
-    steps_ = in.get<std::int64_t>();
-    simulation_.restore(in);
-    rules_->restore(in);
+    restore_with(bytes, [this](Archive& archive) { this->archive(archive); });
     return true;
   }
 
@@ -285,6 +277,11 @@ class MujocoEnv final : public Env,
   std::vector<Pose> poses() const override { return poses_.read(simulation_); }
 
  private:
+  void archive(Archive& archive) {
+    archive(seed_, steps_, simulation_);
+    rules_->archive(archive, simulation_);
+  }
+
   template <typename Place>
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;

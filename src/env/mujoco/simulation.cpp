@@ -120,35 +120,26 @@ void Simulation::push(std::span<const double> position, std::span<const double> 
   });
 }
 
-template <typename Visit>
-void Simulation::visit_state(Visit visit) const {
+void Simulation::archive(Archive& archive) {
   const mjModel& m = *model_;
   mjData& d = *data_;
-  visit(std::span(&d.time, 1));
-  visit(std::span(d.qpos, count(m.nq)));
-  visit(std::span(d.qvel, count(m.nv)));
-  visit(std::span(d.act, count(m.na)));
-  visit(std::span(d.ctrl, count(m.nu)));
+  archive(std::span(&d.time, 1));
+  archive(std::span(d.qpos, count(m.nq)));
+  archive(std::span(d.qvel, count(m.nv)));
+  archive(std::span(d.act, count(m.na)));
+  archive(std::span(d.ctrl, count(m.nu)));
   // without the solver's warm start the next step would differ in its last bits
-  visit(std::span(d.qacc_warmstart, count(m.nv)));
+  archive(std::span(d.qacc_warmstart, count(m.nv)));
   // results of the last step that rewards and observations read
-  visit(std::span(d.xpos, count(m.nbody) * 3));
-  visit(std::span(d.site_xpos, count(m.nsite) * 3));
-  visit(std::span(d.qfrc_constraint, count(m.nv)));
+  archive(std::span(d.xpos, count(m.nbody) * 3));
+  archive(std::span(d.site_xpos, count(m.nsite) * 3));
+  archive(std::span(d.qfrc_constraint, count(m.nv)));
   if (!reads_.forces) return;
-  visit(std::span(d.xipos, count(m.nbody) * 3));
-  visit(std::span(d.cinert, count(m.nbody) * 10));
-  visit(std::span(d.cvel, count(m.nbody) * 6));
-  visit(std::span(d.qfrc_actuator, count(m.nv)));
-  visit(std::span(d.cfrc_ext, count(m.nbody) * 6));
-}
-
-void Simulation::save(ByteWriter& out) const {
-  visit_state([&](std::span<double> part) { out.put_all(std::span<const double>(part)); });
-}
-
-void Simulation::restore(ByteReader& in) {
-  visit_state([&](std::span<double> part) { in.get_all(part); });
+  archive(std::span(d.xipos, count(m.nbody) * 3));
+  archive(std::span(d.cinert, count(m.nbody) * 10));
+  archive(std::span(d.cvel, count(m.nbody) * 6));
+  archive(std::span(d.qfrc_actuator, count(m.nv)));
+  archive(std::span(d.cfrc_ext, count(m.nbody) * 6));
 }
 
 }  // namespace ovde

@@ -9,8 +9,8 @@
 
 #include <mujoco/mujoco.h>
 
-#include <ovde/bytes.h>
 #include <ovde/env.h>
+#include "base/archive.h"
 
 namespace ovde {
 
@@ -63,8 +63,7 @@ class Simulation {
   void push(std::span<const double> position, std::span<const double> velocity);
 
   // Everything that the next step, rewards and observations depend on.
-  void save(ByteWriter& out) const;
-  void restore(ByteReader& in);
+  void archive(Archive& archive);
 
  private:
   static std::span<const double, 3> vector(const double* all, int number) {
@@ -72,8 +71,6 @@ class Simulation {
   }
   void clear();
   void settle();
-  template <typename Visit>
-  void visit_state(Visit visit) const;
   template <typename Calls>
   void engine(Calls calls);
 

@@ -35,8 +35,7 @@ class MujocoRules {
   }
 
   // State besides that of the simulation.
-  virtual void save(const Simulation& /*simulation*/, ByteWriter& /*out*/) const {}
-  virtual void restore(ByteReader& /*in*/) {}
+  virtual void archive(Archive& /*archive*/, const Simulation& /*simulation*/) {}
 
   // The name of the condition that ended the episode in the last step.
   virtual std::string ended_by() const { return ""; }

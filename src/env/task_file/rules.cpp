@@ -68,19 +68,16 @@ class TaskFileRules final : public MujocoRules {
 
   // The snapshots are those that the next step would make, so that the simulation's own results
   // need not be saved.
-  void save(const Simulation& simulation, ByteWriter& out) const override {
+  void archive(Archive& archive, const Simulation& simulation) override {
     std::vector<double> cells = cells_;
-    if (refresh_) file_->before.run(simulation.model(), simulation.data(), cells);
-    for_each_saved(cells,
-                   [&](std::span<double> part) { out.put_all(std::span<const double>(part)); });
-    out.put(command_seed_);
-    out.put(steps_);
-  }
-
-  void restore(ByteReader& in) override {
-    for_each_saved(cells_, [&](std::span<double> part) { in.get_all(part); });
-    command_seed_ = in.get<std::uint32_t>();
-    steps_ = in.get<std::int64_t>();
+    if (refresh_ && !archive.restores())
+      file_->before.run(simulation.model(), simulation.data(), cells);
+    archive(part(cells, file_->action));
+    for (const TaskFile::Command& command : file_->commands) archive(part(cells, command.cells));
+    for (const Value& snapshot : file_->snapshots) archive(part(cells, snapshot));
+    archive(command_seed_, steps_);
+    if (!archive.restores()) return;
+    cells_ = cells;
     refresh_ = started_ = false;
   }
 
@@ -97,14 +94,6 @@ class TaskFileRules final : public MujocoRules {
     return cells.subspan(value.at, value.size);
   }
   std::span<double> action() { return part(cells_, file_->action); }
-
-  // Calls visit(part) for the cells whose values are saved.
-  template <typename Visit>
-  void for_each_saved(std::span<double> cells, Visit visit) const {
-    visit(part(cells, file_->action));
-    for (const TaskFile::Command& command : file_->commands) visit(part(cells, command.cells));
-    for (const Value& snapshot : file_->snapshots) visit(part(cells, snapshot));
-  }
 
   void run(const Program& program, const Simulation& simulation) {
     program.run(simulation.model(), simulation.data(), cells_);
