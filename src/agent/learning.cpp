@@ -2,7 +2,6 @@
 
 #include <ovde/error.h>
 #include "agent/critic/critic.h"
-#include "agent/network_arrays.h"
 #include "nn/mlp_network.h"
 #include "nn/residual_network.h"
 

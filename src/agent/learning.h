@@ -43,6 +43,18 @@ std::string parameters_of(const std::string& network);
 // Whether an array holds the parameters or statistics of a network, not its target or moments.
 bool holds_parameters(const std::string& array);
 
+// Calls visit(name, array) for each array of a network in training, here or on a GPU: parameters,
+// Adam's moments and the target network's parameters.
+template <typename Net, typename Visit>
+void for_each_network_array(const std::string& network, Net&& net, Visit&& visit) {
+  visit(parameters_of(network), net.parameters);
+  visit(network + ".first_moment", net.first_moment);
+  visit(network + ".second_moment", net.second_moment);
+  visit(network + ".target", net.target);
+}
+// The name of its running statistics.
+inline std::string statistics_of(const std::string& network) { return network + ".statistics"; }
+
 void add_network(const std::string& name, Trained& net, StateArrays& arrays);
 
 // ---- networks, with their first parameters

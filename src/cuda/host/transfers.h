@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <ovde/error.h>
-#include "agent/network_arrays.h"
+#include "agent/learning.h"
 #include "cuda/agent.h"
 #include "cuda/host/handles.h"
 

@@ -11,11 +11,11 @@ namespace ovde::cuda {
 
 // Inputs and outputs in memory that host and device share, and how the kernels cut their work.
 struct ActExchange : ActArrays {
-  int agents;
-  int together;  // samples of an explorer that are computed side by side
-  int ascents;   // the most of any agent
-  int ascent;    // the one that the kernels of enqueue_iqn_act() compute
-  int size;      // tile size in fp32: 0 or 1
+  int agents = 0;
+  int together = 0;  // samples of an explorer that are computed side by side
+  int ascents = 0;   // the most of any agent
+  int ascent = 0;    // the one that the kernels of enqueue_iqn_act() compute
+  int size = 0;      // tile size in fp32: 0 or 1
 };
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream);
