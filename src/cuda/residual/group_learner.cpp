@@ -98,7 +98,8 @@ struct Layout {
     for (float*& to : memory.next_quantiles)
       to = bytes.take<float>(spec.agents * batch * spec.critic.quantiles);
     for (int i = 0; i < spec.agents; ++i) {
-      Agent& agent = bonuses.emplace_back(Agent{bonus});
+      Agent& agent = bonuses.emplace_back();
+      static_cast<AgentSpec&>(agent) = bonus;
       agent.replay_stride = memory.replay_stride;
       agent.progress = memory.progress + i;
       agent.reward = memory.reward + i * batch;
