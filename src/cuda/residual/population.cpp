@@ -87,10 +87,7 @@ std::vector<Member> members_of(std::span<const AgentOptions> agents) {
 // The group of a learner, for one agent.
 GroupSpec group_spec(const Member& member) {
   const LearnerOptions& learner = member.learner();
-  GroupSpec spec{learner};
-  spec.agents = 1;
-  spec.scouts = member.scout;
-  spec.log_std = learner.network.log_std;
+  GroupSpec spec{learner, 1, member.scout, learner.network.log_std, {}, {}};
   const auto shape = [&](int inputs, int width, int outputs) {
     const NetworkOptions& network = learner.network;
     return device_shape(
