@@ -27,8 +27,7 @@ struct State {
 };
 
 TEST(Archive, RestoresWhatItSaved) {
-  State saved{7, true, "valve", {1, 2, 3}, {4, 5}};
-  saved.part = {6, 0.5};
+  State saved{7, true, "valve", {1, 2, 3}, {4, 5}, Random(1, Stream::user), {6, 0.5}};
   saved.random.uniform();
   const Bytes bytes = save_with([&](Archive& archive) { saved.archive(archive); });
   State restored;
