@@ -69,9 +69,7 @@ RunResult first_epochs_of(std::span<const EpochRow> rows, std::uint64_t seed, in
       rows, [](const EpochRow& row) { return std::isfinite(row.eval_return_mean); });
   throw InputError(fmt::format(
       "seed {} has no evaluation in the first {}{}", seed, plural(epochs, "epoch"),
-      first == rows.end()
-          ? ""
-          : fmt::format("; --epochs {} or more includes its first", first - rows.begin() + 1)));
+      first == rows.end() ? "" : fmt::format("; the first {} have one", first - rows.begin() + 1)));
 }
 
 // The first `epochs` of each run that counts. InputError if the plan's settings are invalid or a

@@ -383,7 +383,7 @@ TEST_F(SlowImportRuns, TheFirstEpochsOfARunNeedAnEvaluation) {
   import_csv(plan, study_, "a/other's SAC", 0, write_csv("run.csv", "step,return\n80,1\n100,2\n"));
   EXPECT_EQ(read_results(plan, study_, 2).notes,
             (std::vector<std::string>{"a / other's SAC: seed 0 has no evaluation in the first 2 "
-                                      "epochs; --epochs 3 or more includes its first"}));
+                                      "epochs; the first 3 have one"}));
   const StudyResults three = read_results(plan, study_, 3);
   EXPECT_TRUE(three.notes.empty());
   EXPECT_EQ(three.find("a", "other's SAC").runs.size(), 1u);
