@@ -20,13 +20,18 @@ namespace {
 
 constexpr std::size_t kLargestTaskFile = 1 << 20;
 constexpr double kLargestNumber = 1e12;  // the message says so too
-constexpr double kMostSteps = 100'000;   // of the engine for one action
+constexpr double kMostSteps = 100'000;   // the engine's steps in one action, at most
 
 // The text with a space for each line break and other control character.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
   return text;
+}
+
+bool has_twice(std::vector<int> numbers) {
+  std::ranges::sort(numbers);
+  return std::ranges::adjacent_find(numbers) != numbers.end();
 }
 
 // Whether a formula can read this name.
@@ -224,11 +229,8 @@ class TaskFileReader {
       if (!names->is_array()) in_.refuse(*names, "actuators must be a list of names");
       for (const toml::node& name : *names->as_array())
         file_.actuators.push_back(named(name, mjOBJ_ACTUATOR, "actuator"));
-      std::vector<int> sorted = file_.actuators;
-      std::ranges::sort(sorted);
-      if (std::ranges::adjacent_find(sorted) != sorted.end())
-        in_.refuse(*names, "an actuator is named twice");
-      if (sorted.empty()) in_.refuse(*names, "actuators must name one at least");
+      if (has_twice(file_.actuators)) in_.refuse(*names, "an actuator is named twice");
+      if (file_.actuators.empty()) in_.refuse(*names, "actuators must name one at least");
     } else {
       for (int i = 0; i < model().nu; ++i) file_.actuators.push_back(i);
     }
@@ -359,11 +361,8 @@ class TaskFileReader {
     } else {
       in_.refuse(*joints, "must be \"all\" or a list of names of joints");
     }
-    std::vector<int> sorted = draw.coordinates;
-    std::ranges::sort(sorted);
-    if (sorted.empty()) refuse_new(*joints, "must name one joint at least");
-    if (std::ranges::adjacent_find(sorted) != sorted.end())
-      refuse_new(*joints, "a joint is named twice");
+    if (draw.coordinates.empty()) refuse_new(*joints, "must name one joint at least");
+    if (has_twice(draw.coordinates)) refuse_new(*joints, "a joint is named twice");
 
     using Kind = TaskFile::Draw::Kind;
     constexpr std::pair<const char*, Kind> kinds[] = {{"uniform", Kind::uniform},

@@ -71,9 +71,10 @@ bool take_csv(const Cell& cell, const fs::path& study, std::uint64_t seed, const
   parse_imported(text, name, resolve_config(cell.settings).train);
   const fs::path to = imported_file(study / cell.folder, seed);
   if (is_there(to)) {
-    if (read_file(to) == text) return false;
+    const std::string there = read_file(to);
+    if (there == text) return false;
     throw InputError(fmt::format("{} exists already and differs: {}; remove it to import this run",
-                                 to.string(), difference(read_file(to), text)));
+                                 to.string(), difference(there, text)));
   }
   make_folder(to.parent_path());
   write_file_atomically(to, text);
