@@ -1,6 +1,7 @@
 // Small functions on text, whatever the locale.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
@@ -28,6 +29,11 @@ inline std::optional<int> number_between(std::string_view name, std::string_view
   name.remove_prefix(prefix.size());
   name.remove_suffix(suffix.size());
   return parse_number<int>(name);
+}
+
+// Whether it has no line break, tab or other control character.
+inline bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
 }
 
 // Without spaces and tabs at both ends.

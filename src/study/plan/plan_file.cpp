@@ -346,8 +346,7 @@ class PlanFile {
                   const std::string& name) const {
     constexpr std::size_t kLongest = 200;
     const std::string folder = folder_name(name);
-    const bool one_line = std::ranges::none_of(name, [](unsigned char c) { return c < ' '; });
-    if (folder.empty() || name.size() > kLongest || !one_line) {
+    if (folder.empty() || name.size() > kLongest || !is_one_line(name)) {
       in_.refuse(entry, fmt::format("the name '{}' of a {} must have an ASCII letter or digit, no "
                                     "tab or new line, and at most {} characters",
                                     name, what, kLongest));

@@ -38,8 +38,7 @@ const SlurmKey kKeys[] = {{"partition", &SlurmOptions::partition},
 
 // Each value is a line of the script, or a part of one.
 void check_line(const std::string& key, const std::string& value) {
-  const bool one_line = std::ranges::none_of(value, [](unsigned char c) { return c < ' '; });
-  if (!one_line || value.empty())
+  if (value.empty() || !is_one_line(value))
     throw InputError(fmt::format("{} of slurm must be one line that is not empty", key));
 }
 
