@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ovde {
 
@@ -56,6 +57,13 @@ inline std::string replaced(std::string_view text,
     by == nullptr ? out += c : out += by;
   }
   return out;
+}
+
+template <typename List>
+std::vector<std::string> names_of(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& each : list) names.push_back(each.name);
+  return names;
 }
 
 // "1 run", "3 runs"

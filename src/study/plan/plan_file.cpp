@@ -28,13 +28,6 @@ const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "ex
 const Words kStudyFiles = {"lock",    "locks", "record.toml", "report.html",   "tables",
                            "figures", "slurm", "claims",      "processor.txt", "smoke.txt"};
 
-template <typename Named>
-Words names_of(const std::vector<Named>& list) {
-  Words out;
-  for (const Named& entry : list) out.push_back(entry.name);
-  return out;
-}
-
 // A number as printed with a bound: "1250+", "<0.001".
 std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
   if (printed.size() < 2) return std::nullopt;

@@ -56,8 +56,7 @@ void set_slurm_option(SlurmOptions& options, const std::string& key,
   const auto found =
       std::ranges::find_if(kKeys, [&](const SlurmKey& each) { return each.name == key; });
   if (found == std::end(kKeys)) {
-    std::vector<std::string> valid;
-    for (const SlurmKey& each : kKeys) valid.push_back(each.name);
+    const std::vector<std::string> valid = names_of(kKeys);
     throw InputError(fmt::format("unknown key '{}' of slurm{}; it has {}", key,
                                  did_you_mean(key, valid), fmt::join(valid, ", ")));
   }
