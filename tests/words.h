@@ -1,4 +1,4 @@
-// Checks that a text contains given words.
+// The words of texts and of messages.
 #pragma once
 
 #include <string>
@@ -6,7 +6,20 @@
 
 #include <gtest/gtest.h>
 
+#include <ovde/error.h>
+
 namespace ovde {
+
+// The message of the error that a call throws; empty if it throws none of this type.
+template <typename Refusal = InputError, typename Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const Refusal& error) {
+    return error.what();
+  }
+  return "";
+}
 
 inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

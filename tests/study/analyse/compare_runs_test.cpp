@@ -9,6 +9,7 @@
 #include "run/run_state.h"
 #include "study/analyse/comparison.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -95,7 +96,7 @@ TEST_F(CompareRuns, UnfinishedRunsCountAndAreNamed) {
   const StudyResults results = compare_runs(runs);
   EXPECT_EQ(results.find("GridChaos-v0:s", "sac").scores(), (std::vector<double>{1}));
   ASSERT_EQ(results.unfinished.size(), 2u);
-  EXPECT_NE(results.unfinished[0].find("epoch 2 of 5"), std::string::npos);
+  expect_words(results.unfinished[0], {"epoch 2 of 5"});
   EXPECT_THROW(compare_runs(std::vector<fs::path>{runs[1]}), InputError);
 }
 

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ovde/error.h>
 #include "agent/critic/reference_critics.h"
 #include "io/files.h"
 #include "io/safetensors.h"
@@ -124,12 +123,7 @@ class SlowInspectedRun : public testing::Test {
   static std::string refusal(InspectRequest request) {
     const auto before = folder_->names();
     request.out = folder_->path() / "refused";
-    std::string message = "nothing is wrong";
-    try {
-      write_inspection(request);
-    } catch (const InputError& error) {
-      message = error.what();
-    }
+    const std::string message = message_of([&] { write_inspection(request); });
     EXPECT_EQ(folder_->names(), before);
     return message;
   }
@@ -209,15 +203,8 @@ TEST_F(SlowInspectedRun, NetworksOfAnotherRunAreRefused) {
   std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
   const auto file = copy / "networks/epoch_1.safetensors";
   const TensorFile good = read_safetensors(file);
-  const auto complaint = [&] {
-    try {
-      Exploration(copy).over_states(1);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
-  };
-  EXPECT_EQ(complaint(), "none");
+  const auto complaint = [&] { return message_of([&] { Exploration(copy).over_states(1); }); };
+  EXPECT_EQ(complaint(), "");
   for (const char* key : {"format", "task", "algorithm", "seed", "epoch"}) {
     TensorFile changed = good;
     changed.metadata[key] = "9";

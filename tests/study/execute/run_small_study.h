@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "small_study.h"
 #include "study/analyse/results.h"
 #include "study/execute/run_study.h"
@@ -27,6 +30,22 @@ inline std::vector<std::vector<double>> all_returns(const std::filesystem::path&
     for (const RunResult& run : cell.runs) returns.push_back(run.returns);
   }
   return returns;
+}
+
+// Starts `ovde study` with these arguments in a process of its own; its output goes to `log`.
+inline pid_t start_study(std::vector<std::string> arguments, const std::string& log = "/dev/null") {
+  arguments.insert(arguments.begin(), {"ovde", "study"});
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(STDOUT_FILENO);
+    ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    ::execv(OVDE_PROGRAM, words.data());
+    ::_exit(127);
+  }
+  return child;
 }
 
 class CountingSink : public StudySink {

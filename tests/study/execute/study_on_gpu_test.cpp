@@ -14,56 +14,64 @@
 #include "study/execute/run_small_study.h"
 #include "temporary_folder.h"
 #include "train/stand_in_population.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
 
-TEST(SlowStudyOnAGpu, CellsInStepGiveTheSameResults) {
-  const TemporaryFolder folder;
-  run(small_plan(), folder.path() / "cpu");
-  StandInFaults faults;
-  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
+class SlowStudyOnAGpu : public testing::Test {
+ protected:
+  StudyRequest request_of(const Plan& plan = small_plan(), const std::string& name = "gpu") {
+    return {.plan = plan, .out = folder_.path() / name, .threads = 2, .gpu = stand_in(faults_)};
+  }
+
+  static StudyOutcome run_silently(const StudyRequest& request) {
+    StudySink silent;
+    return run_study(request, silent);
+  }
+
+  // The same study on the CPU has the same returns.
+  void expect_results_of_the_cpu(const StudyRequest& request) {
+    const auto cpu = folder_.path() / ("cpu_of_" + request.out.filename().string());
+    run(request.plan, cpu);
+    EXPECT_EQ(all_returns(request.out, request.plan), all_returns(cpu, request.plan));
+  }
+
+  const TemporaryFolder folder_;
+  StandInFaults faults_;
+};
+
+TEST_F(SlowStudyOnAGpu, CellsInStepGiveTheSameResults) {
+  const StudyRequest request = request_of();
   CountingSink sink;
   EXPECT_EQ(run_study(request, sink).finished, 4);
   EXPECT_EQ(sink.epochs, 4 * 2 * 4);
-  EXPECT_EQ(faults.populations, 1);
-  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+  EXPECT_EQ(faults_.populations, 1);
+  expect_results_of_the_cpu(request);
 }
 
 #ifdef OVDE_MUJOCO
-TEST(SlowStudyOnAGpu, DisturbedTaskFilesGiveTheSameResults) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, DisturbedTaskFilesGiveTheSameResults) {
   Plan plan = small_plan();
   plan.rows[0].task = OVDE_SOURCE_DIR "/configs/robots/balancer.toml";
   for (const char* key : {"delay.action", "delay.observation", "sensor.noise", "actuator.lag"})
     plan.rows[0].settings.push_back({key, 1.0, "test"});
-  run(plan, folder.path() / "cpu");
-  StandInFaults faults;
-  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+  const StudyRequest request = request_of(plan);
+  EXPECT_EQ(run_silently(request).finished, 4);
+  expect_results_of_the_cpu(request);
 }
 #endif
 
 // Together they would all have the time of all.
-TEST(SlowStudyOnAGpu, RuntimeStudiesTrainRunsOneByOne) {
-  const TemporaryFolder folder;
-  StandInFaults faults;
-  StudyRequest request{.plan = small_plan(), .out = folder.path(), .threads = 2};
+TEST_F(SlowStudyOnAGpu, RuntimeStudiesTrainRunsOneByOne) {
+  StudyRequest request = request_of();
   request.plan.measures = {"runtime"};
-  request.gpu = stand_in(faults);
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(faults.populations, 4 * 2);
+  EXPECT_EQ(run_silently(request).finished, 4);
+  EXPECT_EQ(faults_.populations, 4 * 2);
 }
 
-TEST(SlowStudyOnAGpu, LargePopulationsAreSplit) {
-  const TemporaryFolder folder;
-  run(small_plan(), folder.path() / "cpu");
-  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+TEST_F(SlowStudyOnAGpu, LargePopulationsAreSplit) {
+  StudyRequest request = request_of();
   std::list<StandInFaults> faults;  // of each half
   std::mutex mutex;
   std::vector<std::size_t> agents;
@@ -75,21 +83,17 @@ TEST(SlowStudyOnAGpu, LargePopulationsAreSplit) {
                        return stand_in(faults.emplace_back()).make(options, precision);
                      },
                  .full = 4};
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).finished, 4);
+  EXPECT_EQ(run_silently(request).finished, 4);
   EXPECT_EQ(agents, (std::vector<std::size_t>{4, 4}));
-  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+  expect_results_of_the_cpu(request);
 }
 
 // Epochs of other lengths are populations of their own: each waits here until the other is made.
-TEST(SlowStudyOnAGpu, CellsOutOfStepGoSideBySide) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, CellsOutOfStepGoSideBySide) {
   Plan plan = small_plan();
   plan.rows[1].settings.push_back({"train.steps_per_epoch", 10.0, "test"});
-  run(plan, folder.path() / "cpu");
   for (const bool fits : {true, false}) {
-    StudyRequest request{
-        .plan = plan, .out = folder.path() / (fits ? "gpu" : "in_turn"), .threads = 2};
+    StudyRequest request = request_of(plan, fits ? "gpu" : "in_turn");
     std::list<StandInFaults> faults;
     std::mutex mutex;
     std::condition_variable another;
@@ -109,17 +113,15 @@ TEST(SlowStudyOnAGpu, CellsOutOfStepGoSideBySide) {
                                                    [&] { return faults.size() == 2; });
                          return population;
                        }};
-    StudySink silent;
-    EXPECT_EQ(run_study(request, silent).finished, 4);
+    EXPECT_EQ(run_silently(request).finished, 4);
     EXPECT_EQ(faults.size(), 2u);
     EXPECT_TRUE(met);
-    EXPECT_EQ(all_returns(request.out, plan), all_returns(folder.path() / "cpu", plan));
+    expect_results_of_the_cpu(request);
   }
 }
 
 // A cell counts as finished when its own runs have ended, though others of its population go on.
-TEST(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
   Plan plan = small_plan();
   plan.rows[0].length = Length::epochs(2);
   class Order final : public StudySink {
@@ -128,17 +130,13 @@ TEST(SlowStudyOnAGpu, AShortCellIsFinishedBeforeALongOne) {
     void cell_finished(const Cell& cell) override { last += " " + cell.row + "! "; }
     std::string last;
   } sink;
-  StandInFaults faults;
-  StudyRequest request{.plan = plan, .out = folder.path(), .threads = 2};
-  request.gpu = stand_in(faults);
-  EXPECT_EQ(run_study(request, sink).finished, 4);
+  EXPECT_EQ(run_study(request_of(plan), sink).finished, 4);
   EXPECT_LT(sink.last.find("a! "), sink.last.rfind("bb"));
   EXPECT_EQ(std::ranges::count(sink.last, '!'), 4);
 }
 
 // Nothing is left to the CPU. Residual networks have a population of their own.
-TEST(SlowStudyOnAGpu, EveryAlgorithmJoinsAPopulation) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, EveryAlgorithmJoinsAPopulation) {
   Plan plan = small_plan();
   plan.rows.resize(1);
   const auto column = plan.columns[0];
@@ -158,118 +156,90 @@ TEST(SlowStudyOnAGpu, EveryAlgorithmJoinsAPopulation) {
       own.settings.push_back({"network.hidden", std::vector<double>{8}, "test"});
     }
   }
-  run(plan, folder.path() / "cpu");
-  StandInFaults faults;
   std::mutex mutex;
   std::vector<std::size_t> agents;
-  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
+  StudyRequest request = request_of(plan);
   request.gpu.make = [&](std::span<const AgentOptions> options, Precision precision) {
     const std::lock_guard lock(mutex);
     agents.push_back(options.size());
-    return stand_in(faults).make(options, precision);
+    return stand_in(faults_).make(options, precision);
   };
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).failures.size(), 0u);
+  EXPECT_EQ(run_silently(request).failures.size(), 0u);
   std::ranges::sort(agents);
   EXPECT_EQ(agents, (std::vector{2 * residual, 2 * (plan.columns.size() - residual)}));
-  EXPECT_EQ(all_returns(folder.path() / "gpu", plan), all_returns(folder.path() / "cpu", plan));
+  expect_results_of_the_cpu(request);
 }
 
-TEST(SlowStudyOnAGpu, CellsThatDoNotFitAreTrainedInTurn) {
-  const TemporaryFolder folder;
-  run(small_plan(), folder.path() / "cpu");
-  StandInFaults faults;
-  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
+TEST_F(SlowStudyOnAGpu, CellsThatDoNotFitAreTrainedInTurn) {
+  StudyRequest request = request_of();
   request.gpu.check = [](std::span<const AgentOptions> agents, Precision) {
     if (agents.size() > 4) throw InputError("4 of them would fit");
   };
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(faults.populations, 2);
-  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+  EXPECT_EQ(run_silently(request).finished, 4);
+  EXPECT_EQ(faults_.populations, 2);
+  expect_results_of_the_cpu(request);
 }
 
-TEST(SlowStudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
-  const TemporaryFolder folder;
-  StandInFaults faults;
+TEST_F(SlowStudyOnAGpu, ACellThatCannotRunThereFailsAlone) {
   Plan plan = small_plan();
   plan.columns[1].settings.push_back({"network.hidden", std::vector<double>{128}, "test"});
-  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
-  StudySink silent;
-  const StudyOutcome outcome = run_study(request, silent);
+  const StudyOutcome outcome = run_silently(request_of(plan));
   EXPECT_EQ(outcome.finished, 2);
   ASSERT_EQ(outcome.failures.size(), 2u);
   for (const CellFailure& failure : outcome.failures) {
     EXPECT_EQ(failure.column, "OVDE");
-    EXPECT_NE(failure.why.find("too wide"), std::string::npos) << failure.why;
+    expect_words(failure.why, {"too wide"});
   }
 }
 
-TEST(SlowStudyOnAGpu, AGpuFailureFailsItsCells) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, AGpuFailureFailsItsCells) {
   register_on_cpu_explorer();
   Plan plan = small_plan();
   plan.columns[0].algorithm = "on_cpu";
-  StandInFaults faults;
   const auto fail = [](std::span<const AgentOptions>, Precision) -> std::unique_ptr<GpuPopulation> {
     throw Error("CUDA: cudaMalloc: out of memory");
   };
   for (const bool when_checked : {true, false}) {
-    StudyRequest request{
-        .plan = plan, .out = folder.path() / (when_checked ? "checked" : "made"), .threads = 2};
-    request.gpu = stand_in(faults);
+    StudyRequest request = request_of(plan, when_checked ? "checked" : "made");
     if (when_checked) request.gpu.check = fail;
     request.gpu.make = fail;
-    StudySink silent;
-    const StudyOutcome outcome = run_study(request, silent);
+    const StudyOutcome outcome = run_silently(request);
     EXPECT_EQ(outcome.finished, 2);  // those on the CPU
     ASSERT_EQ(outcome.failures.size(), 2u);
-    EXPECT_NE(outcome.failures[0].why.find("out of memory"), std::string::npos);
+    expect_words(outcome.failures[0].why, {"out of memory"});
   }
 }
 
-TEST(SlowStudyOnAGpu, OtherAlgorithmsFollowOnTheCpu) {
-  const TemporaryFolder folder;
+TEST_F(SlowStudyOnAGpu, OtherAlgorithmsFollowOnTheCpu) {
   register_on_cpu_explorer();
   Plan plan = small_plan();
   plan.columns[0].algorithm = "on_cpu";
-  run(plan, folder.path() / "cpu");
-  StandInFaults faults;
-  StudyRequest request{.plan = plan, .out = folder.path() / "gpu", .threads = 2};
-  request.gpu = stand_in(faults);
+  StudyRequest request = request_of(plan);
   request.gpu.make = [&](std::span<const AgentOptions> agents, Precision precision) {
     for (const AgentOptions& agent : agents) EXPECT_EQ(agent.algorithm.name, "ovde_g");
-    return stand_in(faults).make(agents, precision);
+    return stand_in(faults_).make(agents, precision);
   };
   CountingSink sink;
   const StudyOutcome outcome = run_study(request, sink);
   EXPECT_EQ(outcome.finished, 4);
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_EQ(sink.started, 4);
-  EXPECT_GT(faults.acts, 0);
-  const auto returns = all_returns(folder.path() / "gpu", plan);
-  EXPECT_EQ(returns.size(), 8u);
-  EXPECT_EQ(returns, all_returns(folder.path() / "cpu", plan));
+  EXPECT_GT(faults_.acts, 0);
+  EXPECT_EQ(all_returns(request.out, plan).size(), 8u);
+  expect_results_of_the_cpu(request);
 }
 
-TEST(SlowStudyOnAGpu, ContinuesOnGpuOrCpu) {
-  const TemporaryFolder folder;
-  run(small_plan(), folder.path() / "cpu");
-  StandInFaults faults;
-  StudyRequest request{.plan = small_plan(), .out = folder.path() / "gpu", .threads = 2};
+TEST_F(SlowStudyOnAGpu, ContinuesOnGpuOrCpu) {
+  StudyRequest request = request_of();
   for (int part = 0; part < 3; ++part) {
     StoppingSink stopper(7);
     request.stop = &stopper.stop;
-    request.gpu = part == 1 ? GpuDevice() : stand_in(faults);
+    request.gpu = part == 1 ? GpuDevice() : stand_in(faults_);
     EXPECT_TRUE(run_study(request, stopper).stopped) << part;
   }
   request.stop = nullptr;
-  StudySink silent;
-  EXPECT_EQ(run_study(request, silent).finished, 4);
-  EXPECT_EQ(all_returns(folder.path() / "gpu"), all_returns(folder.path() / "cpu"));
+  EXPECT_EQ(run_silently(request).finished, 4);
+  expect_results_of_the_cpu(request);
 }
 
 }  // namespace OVDE_TEST_FILE

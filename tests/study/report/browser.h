@@ -43,26 +43,31 @@ inline Opened open_address(const std::string& address, int seconds, int width = 
   return opened;
 }
 
+// The same of a page with a script at its end.
+inline Opened open_page(std::string page, const std::string& script, int seconds = 1,
+                        int width = 800) {
+  const TemporaryFolder folder;
+  page.insert(page.find("</body>"), "<script>" + script + "</script>");
+  write_file_atomically(folder.path() / "probe.html", page);
+  return open_address("file://" + (folder.path() / "probe.html").string(), seconds, width);
+}
+
 struct Seen {
   int figures = 0;  // drawings and charts that are visible
   int beyond = 0;   // pixels by which the page, or a table of words, is wider than the window
   std::string complaints;  // the browser's log, if it has a message of the console
 };
 
-inline Seen open_in_browser(std::string page, int width = 800) {
-  const TemporaryFolder folder;
-  // the test's own copy measures itself
-  page.insert(
-      page.find("</body>"),
-      "<script>const seen = [...document.querySelectorAll('figure svg, canvas.chart')].filter(s => "
+inline Seen open_in_browser(const std::string& page, int width = 800) {
+  const Opened opened = open_page(
+      page,
+      "const seen = [...document.querySelectorAll('figure svg, canvas.chart')].filter(s => "
       "(s.getBBox?.().width ?? s.clientWidth) > 100 && s.getBoundingClientRect().height > "
       "100).length;"
       "const over = e => e.scrollWidth - e.clientWidth;"
       "const words = [...document.querySelectorAll('table.words')].map(t => over(t.parentNode));"
-      "document.title = seen + ' ' + Math.max(over(document.documentElement), ...words);"
-      "</script>");
-  write_file_atomically(folder.path() / "probe.html", page);
-  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1, width);
+      "document.title = seen + ' ' + Math.max(over(document.documentElement), ...words);",
+      1, width);
   Seen seen{.complaints = opened.complaints};
   if (std::sscanf(opened.title.c_str(), "%d %d", &seen.figures, &seen.beyond) != 2)
     throw std::runtime_error("the page did not measure itself: " + opened.title);

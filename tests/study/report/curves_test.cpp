@@ -87,8 +87,8 @@ TEST(Curves, CurvesOfAnUnfinishedRunHaveTheEpochsOfTheOthers) {
 TEST(SlowCurves, CurvesAnswerThePointer) {
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
   const TemporaryFolder folder;
-  std::string page = read_file(write_report(results_with_curves(), folder.path()).page);
-  page.insert(page.find("</body>"), R"(<script>
+  const std::string page = read_file(write_report(results_with_curves(), folder.path()).page);
+  const Opened opened = open_page(page, R"(
 const canvas = document.querySelector("canvas.chart"), legend = canvas.nextElementSibling;
 const text = () => [...legend.querySelectorAll("li")].map(line => line.textContent).join("|");
 const last = text();
@@ -101,9 +101,7 @@ measure.value = "critic_loss";
 measure.onchange();
 const drawn = [...document.querySelectorAll("figure.drawn")].filter(figure => figure.offsetHeight > 0).length;
 document.title = [document.querySelectorAll("canvas.chart").length, last !== under, under.includes("epoch 0"), off, text() !== under, drawn].join(" ");
-</script>)");
-  write_file_atomically(folder.path() / "probe.html", page);
-  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1);
+)");
   EXPECT_EQ(opened.title, "2 true true 1 true 0");
   EXPECT_EQ(opened.complaints, "");
 }

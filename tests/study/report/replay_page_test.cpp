@@ -8,6 +8,7 @@
 #include "study/report/browser.h"
 #include "study/report/report.h"
 #include "train/episode_recording.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -58,10 +59,7 @@ std::string replay_page_of(const EpisodeRecording& recording) {
 Opened ask(std::string page, const std::string& script) {
   const std::string call = "Replay(data.previousElementSibling";
   page.replace(page.find(call), call.size(), "window.viewer = " + call);
-  page.insert(page.find("</body>"), "<script>" + script + "</script>");
-  const TemporaryFolder folder;
-  write_file_atomically(folder.path() / "probe.html", page);
-  return open_address("file://" + (folder.path() / "probe.html").string(), 5);
+  return open_page(page, script, 5);
 }
 
 TEST(SlowReplayPage, IsOneFile) {
@@ -164,7 +162,7 @@ TEST(SlowReplayPage, WithoutSolidsTheChartsRemain) {
   recording.episodes[0].poses.clear();
   const Opened opened = ask(replay_page_of(recording),
                             "document.title = document.querySelector('.stage p').textContent;");
-  EXPECT_NE(opened.title.find("no picture"), std::string::npos) << opened.title;
+  expect_words(opened.title, {"no picture"});
   EXPECT_EQ(opened.complaints, "");
 }
 
@@ -179,11 +177,10 @@ TEST(SlowReplayPage, AReportShowsTheNewestRecordings) {
   std::vector<TitledRecording> recordings;
   for (const auto& file : recordings_of(run.path())) recordings.push_back({file, "s, DSAC"});
   const std::string html = replays_html(recordings, remarks);
-  EXPECT_NE(html.find("ovde replay 1"), std::string::npos);
-  EXPECT_NE(html.find("<h3>s, DSAC</h3>"), std::string::npos);
+  expect_words(html, {"ovde replay 1", "<h3>s, DSAC</h3>"});
   EXPECT_EQ(html.find(run.path().string()), std::string::npos);  // no path of this machine
   ASSERT_EQ(remarks.size(), 1U);
-  EXPECT_NE(remarks[0].find("other.json is not a recording"), std::string::npos) << remarks[0];
+  expect_words(remarks[0], {"other.json is not a recording"});
 }
 
 }  // namespace OVDE_TEST_FILE

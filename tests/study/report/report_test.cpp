@@ -181,12 +181,12 @@ TEST(SlowReport, LongNamesOfRowsLeaveRoomOnAPhone) {
   const TemporaryFolder folder;
   std::string page = page_of(known_results(), folder.path());
   page.insert(page.find(">clear</th>") + 1, std::string(60, 'x'));
-  page.insert(page.find("</body>"),
-              "<script>document.title = [...document.querySelectorAll('.scroll tbody th')].every("
-              "name => name.offsetWidth < innerWidth / 2);</script>");
-  write_file_atomically(folder.path() / "probe.html", page);
-  const fs::path probe = folder.path() / "probe.html";
-  EXPECT_EQ(open_address("file://" + probe.string(), 1, 390).title, "true");
+  const Opened opened =
+      open_page(page,
+                "document.title = [...document.querySelectorAll('.scroll tbody th')].every("
+                "name => name.offsetWidth < innerWidth / 2);",
+                1, 390);
+  EXPECT_EQ(opened.title, "true");
 }
 
 TEST(SlowReport, OpensInABrowserWithoutComplaint) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <ovde/error.h>
 #include "io/files.h"
 #include "study/report/browser.h"
 #include "temporary_folder.h"
@@ -147,37 +146,27 @@ TEST(SlowSite, CurvesWithDataAnswerThePointer) {
   EXPECT_FALSE(has(page, "<figure><svg"));
   EXPECT_TRUE(has(page, "<figure class=\"drawn\"><svg"));
   EXPECT_EQ(page.find("const Chart = "), page.rfind("const Chart = ")) << "once for both studies";
-  const auto refusal = [&](const std::string& curves) -> std::string {
+  const auto refusal = [&](const std::string& curves) {
     std::ofstream(folder.path() / "curves.json") << curves;
-    try {
-      site_html(folder.path() / "site.toml");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of([&] { site_html(folder.path() / "site.toml"); });
   };
   for (const char* damaged : {"{", "{\"axis\": 1}"})
     EXPECT_TRUE(has(refusal(damaged), "curves.json: not the curves of a report")) << damaged;
   if (!has_browser()) GTEST_SKIP() << "chromium is not installed";
-  page.insert(page.find("</body>"),
-              "<script>document.title = [...document.querySelectorAll('.legend')].map(legend => "
-              "legend.textContent).join(' ');</script>");
-  write_file_atomically(folder.path() / "probe.html", page);
-  const Opened opened = open_address("file://" + (folder.path() / "probe.html").string(), 1);
+  const Opened opened =
+      open_page(page,
+                "document.title = [...document.querySelectorAll('.legend')].map(legend => "
+                "legend.textContent).join(' ');");
   EXPECT_EQ(opened.title, "DSAC3 DSAC3");
   EXPECT_EQ(opened.complaints, "");
 }
 
 TEST(SlowSite, RefusesATableThatIsNotOfThePlan) {
   const TemporaryFolder folder;
-  const auto refusal = [&](const std::string& text) -> std::string {
+  const auto refusal = [&](const std::string& text) {
     std::ofstream(folder.path() / "runs.csv") << text;
-    try {
-      results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of(
+        [&] { results_of_table(parse_plan(kPlan, "plan.toml"), folder.path() / "runs.csv"); });
   };
   const std::string header = std::string(kRunsHeader) + "\n";
   EXPECT_EQ(refusal(runs()), "");

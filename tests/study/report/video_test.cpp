@@ -7,6 +7,7 @@
 #include "env/renderer.h"
 #include "study/report/browser.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -102,7 +103,7 @@ TEST(SlowVideo, WritesFramesWithoutFfmpeg) {
   ::setenv("PATH", "/nowhere", 1);
   const Video video = write_video(rolling_ball(2), folder.path() / "film.mp4");
   ::setenv("PATH", path.c_str(), 1);
-  EXPECT_NE(video.remark.find("ffmpeg is not installed"), std::string::npos);
+  expect_words(video.remark, {"ffmpeg is not installed"});
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"film", "film/000001.png", "film/000002.png",
                                                       "film/000003.png"}));
 }
