@@ -56,7 +56,7 @@ TEST(Config, PublishedFileSetsEveryDifference) {
 
 TEST(Config, ErrorsInFilesNameTheLine) {
   const auto refusal_of = [](const std::string& text) {
-    return complaint([&] {
+    return message_of([&] {
       std::vector<Setting> settings = run_of("GridChaos-v0", "sac");
       for (const Setting& setting : parse_toml(text, "my.toml")) settings.push_back(setting);
       resolve_config(settings);
@@ -75,7 +75,7 @@ TEST(Config, ErrorsInFilesNameTheLine) {
   EXPECT_NE(refusal_of("[train]\nbatch = 1\n[nework]\n")
                 .find("my.toml:3: unknown table 'nework' (did you mean network?); tables are run"),
             std::string::npos);
-  EXPECT_EQ(refusal_of("[network]\n# hidden = [8]\n"), "no InputError");
+  EXPECT_EQ(refusal_of("[network]\n# hidden = [8]\n"), "");
   EXPECT_NE(refusal_of("[network]\n\"\" = false\n").find("my.toml:2: unknown key 'network.'"),
             std::string::npos);
   EXPECT_EQ(refusal_of("[train]\nbatch = \n").substr(0, 10), "my.toml:2:");
@@ -102,19 +102,19 @@ TEST(Config, ErrorsInFilesNameTheLine) {
 TEST(Config, DeepNestingIsRefused) {
   std::string dotted = "a";
   for (int i = 0; i < 300'000; ++i) dotted += ".a";
-  EXPECT_NE(complaint([&] { parse_toml(dotted + " = 1\n", "deep.toml"); }).find("deep.toml:1"),
+  EXPECT_NE(message_of([&] { parse_toml(dotted + " = 1\n", "deep.toml"); }).find("deep.toml:1"),
             std::string::npos);
   const std::string brackets(300'000, '[');
-  EXPECT_NE(complaint([&] { parse_toml("a = " + brackets, "deep.toml"); }).find("deep.toml:1"),
+  EXPECT_NE(message_of([&] { parse_toml("a = " + brackets, "deep.toml"); }).find("deep.toml:1"),
             std::string::npos);
   std::string lines = "a = [\n";
   for (int i = 0; i < 100'000; ++i) lines += "[\n";
-  EXPECT_NE(complaint([&] { parse_toml(lines, "deep.toml"); }).find("deep.toml:"),
+  EXPECT_NE(message_of([&] { parse_toml(lines, "deep.toml"); }).find("deep.toml:"),
             std::string::npos);
   std::string keys = "a = [\n";
   for (int i = 0; i < 100; ++i) keys += "{" + dotted.substr(0, 4001) + " = [\n";
   for (int i = 0; i < 100; ++i) keys += "]}";
-  EXPECT_NE(complaint([&] { parse_toml(keys + "]\n", "deep.toml"); }).find("deep.toml:"),
+  EXPECT_NE(message_of([&] { parse_toml(keys + "]\n", "deep.toml"); }).find("deep.toml:"),
             std::string::npos);
 }
 
@@ -127,7 +127,7 @@ TEST(Config, DeepestFileIsReadAndItsValueRefused) {
     keys += "{" + dotted + " = [\n";
     end += "]}";
   }
-  EXPECT_EQ(complaint([&] { parse_toml(keys + "1" + end + "]\n", "deep.toml"); }),
+  EXPECT_EQ(message_of([&] { parse_toml(keys + "1" + end + "]\n", "deep.toml"); }),
             "deep.toml:2: a must be a list of numbers");
 }
 
@@ -234,7 +234,7 @@ TEST(ConfigFile, OnlyCommentsMayHaveCharactersBeyondAscii) {
   EXPECT_EQ(settings[0].key, "train.epochs");
   EXPECT_THROW(parse_toml("run\xd0\x8b = 1\n", "f.toml"), InputError);
   EXPECT_EQ(parse_toml("\"\u00e9\" = 1\n", "f.toml")[0].key, "\u00e9");
-  EXPECT_EQ(complaint([] {
+  EXPECT_EQ(message_of([] {
               resolve_config(
                   parse_toml("run.task = \"GridChaos-v0\"\nrun.algorithm = \"sac\"\n"
                              "noise.coordinate = \"\u00e9\"\n",
@@ -246,7 +246,7 @@ TEST(ConfigFile, OnlyCommentsMayHaveCharactersBeyondAscii) {
 TEST(ConfigFile, TextThatIsNotUtf8IsRefused) {
   for (const char* bytes : {"\xe9", "\xc3", "\xc3(", "\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80",
                             "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xff", "\x80"}) {
-    EXPECT_EQ(complaint([&] { parse_toml(fmt::format("\n# {}\n", bytes), "f.toml"); }),
+    EXPECT_EQ(message_of([&] { parse_toml(fmt::format("\n# {}\n", bytes), "f.toml"); }),
               "f.toml:2: is not UTF-8");
   }
   // the first and the last characters of each length

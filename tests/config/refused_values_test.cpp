@@ -122,7 +122,7 @@ TEST(Config, AbsurdSizesAreOutOfRange) {
        {"train.replay=1e15", "train.batch=1e9", "network.hidden=[1e9]", "train.epochs=1e300",
         "task.horizon=1e12", "explore.samples=1e9", "critic.quantiles=1e9",
         "network.hidden=[1,1,1,1,1,1,1,1,1]", "run.seed=1e17"}) {
-    EXPECT_NE(refusal(assignment), "no InputError") << assignment;
+    EXPECT_NE(refusal(assignment), "") << assignment;
   }
 }
 
@@ -139,7 +139,7 @@ TEST(Config, ConflictingKeysAreRefused) {
 TEST(Config, ErrorsOfTheEnvironmentNameKeyAndPlace) {
   const auto noisy = [](std::vector<std::string> more) {
     more.push_back("noise.transition=true");
-    return complaint([&] { make_environment(resolve(more)); });
+    return message_of([&] { make_environment(resolve(more)); });
   };
   EXPECT_EQ(noisy({"noise.coordinate=z"}),
             "--set: noise.coordinate = \"z\": must be a state coordinate of the task: x, y");
@@ -167,14 +167,14 @@ TEST(Config, AHistoryIsNoPositionOnAMap) {
   EXPECT_FALSE(config.record.visits);
   EXPECT_TRUE(config.record.networks.empty());
   EXPECT_EQ(make_environment(config)->observation_size(), 2 + 2 * (2 + 2));
-  expect_words(complaint([] {
+  expect_words(message_of([] {
                  resolve({"task.history=2", "record.visits=true"});
                }),
                {"record.visits", "with task.history", "not positions"});
 }
 
 TEST(Config, NetworksAreSavedAfterExistingEpochs) {
-  EXPECT_EQ(complaint([] {
+  EXPECT_EQ(message_of([] {
               resolve({"train.epochs=5", "record.networks=[0,5]"});
             }),
             "--set: record.networks: 5 is not an epoch; must be from 0 to 4 (train.epochs = 5)");
@@ -217,7 +217,7 @@ TEST(Config, BinsFitTheLargestNumberOfActions) {
 
 TEST(Config, TooManyActionsAreRefusedWithFittingBins) {
   const auto says = [](int dimensions, const std::vector<std::string>& settings) {
-    return complaint([&] { resolve(settings, "ids", task_with_actions(dimensions)); });
+    return message_of([&] { resolve(settings, "ids", task_with_actions(dimensions)); });
   };
   EXPECT_EQ(says(8, {"ids.bins=5"}),
             "--set: ids.bins = 5: 8 action dimensions make 390625 actions, more than "
@@ -238,14 +238,14 @@ TEST(Config, TooManyActionsAreRefusedWithFittingBins) {
 }
 
 TEST(Config, TaskAndAlgorithmMustBeNamed) {
-  EXPECT_NE(complaint([] { resolve_config({}); }).find("no task given"), std::string::npos);
-  EXPECT_NE(complaint([] {
+  EXPECT_NE(message_of([] { resolve_config({}); }).find("no task given"), std::string::npos);
+  EXPECT_NE(message_of([] {
               resolve_config({{"run.task", std::string("GridChaos-v0"), ""}});
             }).find("no algorithm given"),
             std::string::npos);
-  EXPECT_NE(complaint([] { resolve({}, "ovdeg"); }).find("did you mean ovde_g?"),
+  EXPECT_NE(message_of([] { resolve({}, "ovdeg"); }).find("did you mean ovde_g?"),
             std::string::npos);
-  EXPECT_NE(complaint([] { resolve({"run.task=3"}); }).find("run.task = 3: must be a string"),
+  EXPECT_NE(message_of([] { resolve({"run.task=3"}); }).find("run.task = 3: must be a string"),
             std::string::npos);
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <ovde/error.h>
 #include "config/build.h"
 #include "config/config.h"
+#include "words.h"
 
 namespace ovde {
 
@@ -25,18 +25,8 @@ inline Config resolve(const std::vector<std::string>& assignments,
   return resolve_config(settings);
 }
 
-template <typename Call>
-std::string complaint(Call call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no InputError";
-}
-
 inline std::string refusal(const std::string& assignment, const std::string& algorithm = "ovde_g") {
-  return complaint([&] { make_environment(resolve({assignment}, algorithm)); });
+  return message_of([&] { make_environment(resolve({assignment}, algorithm)); });
 }
 
 }  // namespace ovde

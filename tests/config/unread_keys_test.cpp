@@ -50,12 +50,10 @@ TEST(UnreadKeys, KeysOfTheOtherKindOfNetworkAreRefused) {
   }
   for (const std::string key : {"network.hidden=[64]", "network.init=base", "critic.norm=false"}) {
     resolve({key}, "dsac");
-    try {
-      resolve({"network.kind=residual", key}, "dsac");
-      FAIL() << key;
-    } catch (const InputError& error) {
-      expect_words(error.what(), {key.substr(0, key.find('=')), "network.kind = \"mlp\""});
-    }
+    expect_words(message_of([&] {
+                   resolve({"network.kind=residual", key}, "dsac");
+                 }),
+                 {key.substr(0, key.find('=')), "network.kind = \"mlp\""});
   }
   // a scout with networks of kind mlp reads them
   EXPECT_FALSE(resolve({"network.kind=residual", "critic.norm=false"}, "scout").critic.norm);
@@ -109,10 +107,10 @@ TEST(UnreadKeys, KeysOfDisabledNoiseAreRefused) {
   expect_words(refusal("noise.factors=[1,2,3]"), {"noise.factors", "noise.transition = true"});
 #ifdef OVDE_MUJOCO
   const auto with = [](const std::string& assignment) {
-    return complaint([&] { resolve({"noise.transition=true", assignment}, "sac", "Hopper-v4"); });
+    return message_of([&] { resolve({"noise.transition=true", assignment}, "sac", "Hopper-v4"); });
   };
   expect_words(with("noise.factors=[1,2,3]"), {"noise.factors", "noise.coordinate"});
-  EXPECT_EQ(with("noise.scales=[0,0.1]"), "no InputError");
+  EXPECT_EQ(with("noise.scales=[0,0.1]"), "");
 #endif
 }
 
@@ -129,7 +127,7 @@ TEST(UnreadKeys, AFileMayRepeatTheirDefaults) {
   settings.push_back({"ids.bins", 5.0, "my.toml:3"});
   EXPECT_NO_THROW(resolve_config(settings));
   settings.back().value = 7.0;
-  expect_words(complaint([&] { resolve_config(settings); }), {"my.toml:3: ids.bins = 7"});
+  expect_words(message_of([&] { resolve_config(settings); }), {"my.toml:3: ids.bins = 7"});
 }
 
 }  // namespace OVDE_TEST_FILE

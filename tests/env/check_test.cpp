@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include <ovde/error.h>
 #include "env/standard_env.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -71,12 +71,7 @@ class Walk final : public Env, public Restorable {
 };
 
 std::string complaint(Walk env) {
-  try {
-    check(env);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { check(env); });
 }
 
 TEST(Check, AcceptsAValidEnvironment) {

@@ -13,6 +13,7 @@
 #include "env/goodness_of_fit.h"
 #include "env/standard_env.h"
 #include "env/wrappers.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -247,12 +248,9 @@ TEST(Sensor, GroupLimitsWhatIsDisturbed) {
 
 TEST(Sensor, GroupThatNamesNothingIsRefused) {
   const auto refusal = [](std::unique_ptr<Env> env, const std::string& group) {
-    try {
+    return message_of<OptionError>([&] {
       with_disturbances(std::move(env), {}, {.sensor = {.noise = 1, .group = group}}, "Log");
-    } catch (const OptionError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    });
   };
   EXPECT_EQ(refusal(std::make_unique<Log>(), "arm, leg"),
             "sensor.group = \"arm, leg\": \"leg\" names no observation; must be a list of "
@@ -364,12 +362,7 @@ Disturbances everything() {
 
 TEST(Physics, TasksWithoutAModelAreRefused) {
   const auto refusal = [](const Disturbances& options) {
-    try {
-      disturbed(options);
-    } catch (const OptionError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return message_of<OptionError>([&] { disturbed(options); });
   };
   EXPECT_EQ(refusal({.model = {.friction = {0.5, 2}}}),
             "model.friction = [0.5, 2]: this task has no physical model (MuJoCo tasks have one); "
@@ -525,14 +518,10 @@ TEST(Push, ComesWithItsProbability) {
 }
 
 TEST(Push, UnknownBodyIsRefused) {
-  try {
-    disturbed_task("Hopper-v4", {.push = {.probability = 1, .body = "arm"}});
-    FAIL();
-  } catch (const OptionError& error) {
-    EXPECT_STREQ(error.what(),
-                 "push.body = \"arm\": must be a body of the task that can move horizontally: "
-                 "torso, thigh, leg, foot");
-  }
+  EXPECT_EQ(message_of<OptionError>(
+                [] { disturbed_task("Hopper-v4", {.push = {.probability = 1, .body = "arm"}}); }),
+            "push.body = \"arm\": must be a body of the task that can move horizontally: "
+            "torso, thigh, leg, foot");
   EXPECT_NO_THROW(disturbed_task("Hopper-v4", {.push = {.probability = 1, .body = "foot"}}));
 }
 

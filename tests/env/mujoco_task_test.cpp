@@ -20,6 +20,7 @@
 #include "env/noise.h"
 #include "env/standard_env.h"
 #include "env/wrappers.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -133,15 +134,6 @@ TEST_P(MujocoTasks, ClipActions) {
   EXPECT_EQ(oa, ob);
 }
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST_P(MujocoTasks, EngineWarningsAreErrorsWithContext) {
   const auto env = standard_env(GetParam());
   const auto expected = run(*env, 20, 7);
@@ -153,7 +145,7 @@ TEST_P(MujocoTasks, EngineWarningsAreErrorsWithContext) {
     action[0] = 0;
     env->step(action, observation);
     action[0] = nan;
-    const std::string message = message_of([&] { env->step(action, observation); });
+    const std::string message = message_of<Error>([&] { env->step(action, observation); });
     EXPECT_NE(message.find(GetParam()), std::string::npos) << message;
     EXPECT_NE(message.find("seed 77, step 2"), std::string::npos) << message;
     EXPECT_NE(message.find("CTRL"), std::string::npos) << message;
@@ -185,7 +177,7 @@ TEST(Mujoco, DivergenceIsAnError) {
   env->as<Restorable>()->set_state(q, v, observation);
   std::string message;
   for (int i = 0; i < 100 && message.empty(); ++i)
-    message = message_of([&] { env->step(action, observation); });
+    message = message_of<Error>([&] { env->step(action, observation); });
   EXPECT_NE(message.find("unstable"), std::string::npos) << message;
 }
 
@@ -199,7 +191,7 @@ TEST(Mujoco, EngineErrorsAreThrown) {
       threads.emplace_back([&, i] {
         start.arrive_and_wait();
         for (int n = 0; n < 20000; ++n) {
-          right[i] += message_of([&] { guarded([&] { mju_error(texts[i]); }); }) == texts[i];
+          right[i] += message_of<Error>([&] { guarded([&] { mju_error(texts[i]); }); }) == texts[i];
         }
       });
     }

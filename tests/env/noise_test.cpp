@@ -7,6 +7,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "env/goodness_of_fit.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -252,12 +253,7 @@ TEST(Noise, NamesTheOptionThatDoesNotFit) {
 
 TEST(Noise, NamesTheFormThatTheTaskCannotHave) {
   const auto refusal = [](const NoiseOptions& options) {
-    try {
-      with_noise(quiet_grid(), options);
-    } catch (const OptionError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return message_of<OptionError>([&] { with_noise(quiet_grid(), options); });
   };
   EXPECT_EQ(refusal({.part = NoisePart::velocities}),
             "noise.part = \"velocities\": this task has no velocities; must be \"all\"");

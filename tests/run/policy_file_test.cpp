@@ -5,12 +5,12 @@
 #include <functional>
 #include <limits>
 
-#include <ovde/error.h>
 #include "act/policy_file.h"
 #include "io/safetensors.h"
 #include "run/run_folder.h"
 #include "run/trained_agent.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -30,12 +30,7 @@ class PolicyFile : public testing::Test {
     change(file);
     const std::string changed = (folder_.path() / "changed.safetensors").string();
     write_safetensors(changed, file);
-    try {
-      read_policy(changed);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "nothing is wrong";
+    return message_of([&] { read_policy(changed); });
   }
   void expect_refusal(const std::string& words,
                       const std::function<void(TensorFile&)>& change) const {
@@ -49,7 +44,7 @@ class PolicyFile : public testing::Test {
 
 TEST_F(PolicyFile, RefusesInconsistentDiscretePolicies) {
   write("ids");
-  EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+  EXPECT_EQ(refusal([](TensorFile&) {}), "");
   for (const char* bins : {"", "x", "4x", "1", "0", "-4", "4.0", "99999999999"}) {
     expect_refusal("number of bins", [&](TensorFile& file) { file.metadata["bins"] = bins; });
   }
@@ -84,7 +79,7 @@ TEST_F(PolicyFile, RefusesInconsistentDiscretePolicies) {
 TEST_F(PolicyFile, RefusesInconsistentActors) {
   for (const char* algorithm : {"dsac", "td3"}) {
     write(algorithm);
-    EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+    EXPECT_EQ(refusal([](TensorFile&) {}), "");
     expect_refusal("too few layers",
                    [](TensorFile& file) { file.tensors.erase("actor.0.weight"); });
     expect_refusal("'actor.0.weight' is not a matrix",
@@ -100,7 +95,7 @@ TEST_F(PolicyFile, RefusesInconsistentActors) {
 
 TEST_F(PolicyFile, RefusesFilesWithoutAPolicy) {
   write("sac");
-  EXPECT_EQ(refusal([](TensorFile&) {}), "nothing is wrong");
+  EXPECT_EQ(refusal([](TensorFile&) {}), "");
   expect_refusal("its format is 'ovde-policy-2'",
                  [](TensorFile& file) { file.metadata["format"] = "ovde-policy-2"; });
   expect_refusal("its format is ''", [](TensorFile& file) { file.metadata.clear(); });
@@ -122,12 +117,7 @@ TEST_F(PolicyFile, RefusesThePolicyOfAnotherRun) {
            {seed, "its seed is '0', the run's 7"},
            {task, "its task is 'GridChaos-v0:s', the run's GridChaos-v0:a"},
            {tiny_config("oac"), "its algorithm is 'sac', the run's oac"}}) {
-    try {
-      check_policy_of(path(), origin_of(other));
-      ADD_FAILURE() << says;
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
-    }
+    expect_words(message_of([&] { check_policy_of(path(), origin_of(other)); }), {says});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <ovde/error.h>
 #include "run/progress_csv.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -152,15 +153,10 @@ TEST(ProgressCsv, RefusesRowsOutOfOrder) {
   const auto complaint = [](const std::vector<EpochRow>& rows) {
     std::string text = csv_header() + "\n";
     for (const EpochRow& row : rows) text += csv_row(row) + "\n";
-    try {
-      parse_progress(text, "x");
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return message_of([&] { parse_progress(text, "x"); });
   };
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 1}}), "none");
+  EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 1}}), "");
   EXPECT_EQ(complaint({{.epoch = 0}, {.epoch = 0}, {.epoch = 2}}), "x:3: is epoch 0, not 1");
   EXPECT_EQ(complaint({{.epoch = 1}}), "x:2: is epoch 1, not 0");
   EXPECT_EQ(complaint({{.epoch = 0, .env_steps = 9}, {.epoch = 1, .env_steps = 8}}),
@@ -240,14 +236,7 @@ TEST(ProgressReader, StartsOverWhenTheFileWasRewritten) {
 
 TEST(ProgressReader, RefusesInvalidRowsAndSaysWhatToDo) {
   const TemporaryFolder folder;
-  const auto refusal = [&]() -> std::string {
-    try {
-      read_progress(folder.path());
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto refusal = [&] { return message_of([&] { read_progress(folder.path()); }); };
   { const ProgressFile file(folder.path(), std::vector<EpochRow>(1)); }
   EXPECT_EQ(refusal(), "");
   const std::string name = (folder.path() / kProgressFile).string();
@@ -264,13 +253,8 @@ TEST(ProgressReader, AReadErrorIsNotTheEndOfTheFile) {
   const TemporaryFolder folder;
   const fs::path name = folder.path() / kProgressFile;
   fs::create_symlink("/proc/self/mem", name);
-  try {
-    read_progress(folder.path());
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_TRUE(std::string(error.what()).starts_with("cannot read " + name.string() + ": Input"))
-        << error.what();
-  }
+  const std::string message = message_of([&] { read_progress(folder.path()); });
+  EXPECT_TRUE(message.starts_with("cannot read " + name.string() + ": Input")) << message;
 }
 
 }  // namespace OVDE_TEST_FILE

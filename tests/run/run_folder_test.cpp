@@ -10,6 +10,7 @@
 #include "run/run_folder.h"
 #include "run/run_state.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -85,12 +86,7 @@ TEST(RunFolder, MessageNamesAnAgentOfThePopulation) {
   EXPECT_EQ(agent_folder("run", one, 0), "run");
   EXPECT_EQ(agent_folder("run", two, 1), "run/seed_6");
   fs::create_directory(folder.path() / "seed_5");
-  try {
-    check_run_folder(folder.path());
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("seed_5"), std::string::npos);
-  }
+  expect_words(message_of([&] { check_run_folder(folder.path()); }), {"seed_5"});
 }
 
 TEST(RunFolder, SummaryIsJson) {
