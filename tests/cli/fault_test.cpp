@@ -181,16 +181,10 @@ TEST(SlowFaults, ResumeIsBitIdentical) {
 }
 
 TEST(SlowFaults, ResumeRefusesOtherOptions) {
-  const Program program;
   for (const char* more : {"--task GridChaos-v0", "--set train.batch=3", "--seed 1",
-                           "--config x.toml", "--out other", "--algo sac"}) {
-    const Outcome outcome = program.run(std::string("train --resume run ") + more);
-    EXPECT_EQ(outcome.code, 2) << more;
-    expect_words(outcome.err, {"--resume"});
-  }
-  const Outcome none = program.run("train --resume nowhere");
-  EXPECT_EQ(none.code, 2);
-  expect_words(none.err, {"nowhere is not a folder"});
+                           "--config x.toml", "--out other", "--algo sac"})
+    expect_refusals({{std::string("train --resume run ") + more, {"--resume"}}});
+  expect_refusals({{"train --resume nowhere", {"nowhere is not a folder"}}});
 }
 
 TEST(SlowFaults, AFileThatMayNotGrowStopsTheRun) {

@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "io/files.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 
@@ -48,5 +50,27 @@ class Program {
  private:
   TemporaryFolder folder_, streams_;
 };
+
+struct Refusal {
+  std::string arguments;
+  std::vector<std::string> words;  // of the message
+};
+
+// Each is answered with exit code 2 and one line, and changes no file. `command`: before all of
+// the arguments.
+inline void expect_refusals(const std::vector<Refusal>& refusals, const Program& program = {},
+                            const std::string& command = "") {
+  const auto before = program.files();
+  for (const auto& [arguments, words] : refusals) {
+    SCOPED_TRACE(command + arguments);
+    const Outcome outcome = program.run(command + arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_TRUE(outcome.err.starts_with("ovde: ")) << outcome.err;
+    expect_words(outcome.err, words);
+  }
+  EXPECT_EQ(program.files(), before);
+}
 
 }  // namespace ovde

@@ -135,7 +135,7 @@ TEST(Program, TrainingBenchmarkPrintsJson) {
   EXPECT_TRUE(json.out.ends_with("}\n"));
   const std::string text = program.run("bench train --algo dsac " + kQuick).out;
   EXPECT_TRUE(text.starts_with("dsac ")) << text;
-  EXPECT_NE(text.find(" times SAC\n"), std::string::npos) << text;
+  expect_words(text, {" times SAC\n"});
 }
 
 TEST(Program, BenchmarksTheAgentsOfAFile) {
@@ -163,7 +163,7 @@ TEST(Program, TrainsDsacWithoutAnAlgorithm) {
   const Program program;
   const Outcome trained = program.run("train --task GridChaos-v0:s --epochs 1 " + kQuick);
   EXPECT_EQ(trained.code, 0) << trained.err;
-  EXPECT_NE(trained.err.find("no --algo given: training dsac"), std::string::npos) << trained.err;
+  expect_words(trained.err, {"no --algo given: training dsac"});
   const auto files = program.files();
   EXPECT_NE(std::ranges::find(files, "runs/GridChaos-v0-s-dsac-0/config.toml"), files.end());
 }
@@ -175,7 +175,7 @@ TEST(Program, InspectsARun) {
       0);
   const Outcome drawn = program.run("inspect run --epochs 1,2 --steps 10-100 --state -1,2.5");
   EXPECT_EQ(drawn.code, 0) << drawn.err;
-  EXPECT_NE(drawn.out.find("page: run/inspect/inspect.html"), std::string::npos) << drawn.out;
+  expect_words(drawn.out, {"page: run/inspect/inspect.html"});
   EXPECT_NE(read_file(program.folder() / "run/inspect/inspect.html").find("Moves of the explorer"),
             std::string::npos);
   const auto files = program.files();
@@ -195,22 +195,14 @@ TEST(Program, InspectRefusesMissingRecords) {
             0);
   ASSERT_EQ(
       program.run("train --task GridChaos-v0:e --algo sac --epochs 1 --out run " + kQuick).code, 0);
-  const auto before = program.files();
-  for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
-           {"plain", "no record of its positions"},
-           {"run --epochs 5", "epochs 0"},
-           {"run --steps 5", "must have the form A-B"},
-           {"run --steps 0-71", "recorded steps 0-70"},
-           {"run --state 10.5,0", "outside the map"},
-           {"run --state 1,2,3", "must have the form X,Y"},
-           {"nowhere", "not a folder"}}) {
-    const Outcome outcome = program.run("inspect " + arguments);
-    EXPECT_EQ(outcome.code, 2) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
-  }
-  EXPECT_EQ(program.files(), before);
+  expect_refusals({{"plain", {"no record of its positions"}},
+                   {"run --epochs 5", {"epochs 0"}},
+                   {"run --steps 5", {"must have the form A-B"}},
+                   {"run --steps 0-71", {"recorded steps 0-70"}},
+                   {"run --state 10.5,0", {"outside the map"}},
+                   {"run --state 1,2,3", {"must have the form X,Y"}},
+                   {"nowhere", {"not a folder"}}},
+                  program, "inspect ");
 }
 
 TEST(Program, TrainsAndEvaluates) {
@@ -219,7 +211,7 @@ TEST(Program, TrainsAndEvaluates) {
       program.run("train --task GridChaos-v0:e --algo ovde_g --epochs 3 --out run " + kQuick);
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(trained.err, "");
-  EXPECT_NE(trained.out.find("epoch 3/3"), std::string::npos) << trained.out;
+  expect_words(trained.out, {"epoch 3/3"});
   EXPECT_EQ(program.files(), (std::vector<std::string>{"run",
                                                        "run/candidates",
                                                        "run/candidates/epoch_0.safetensors",
@@ -304,8 +296,8 @@ TEST(Program, AChangedPlanKeepsTheOldReport) {
   write_plan({"train.discount=0.5"});
   const Outcome refused = program.run("study report plan.toml --out study");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("report.html is kept"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.out.find("train.discount = 0.5, was 0.99"), std::string::npos) << refused.out;
+  expect_words(refused.err, {"report.html is kept"});
+  expect_words(refused.out, {"train.discount = 0.5, was 0.99"});
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), good);
 }
 
@@ -317,10 +309,8 @@ TEST(Program, APlanWithAnUnknownTaskKeepsTheOldReport) {
   write_file_atomically(program.folder() / "study/report.html", std::string("old"));
   const Outcome refused = program.run("study report plan.toml --out study");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.out.find("unknown / DSAC: "), std::string::npos) << refused.out;
-  EXPECT_NE(refused.err.find("report.html is kept, because 1 cell cannot be counted (above)"),
-            std::string::npos)
-      << refused.err;
+  expect_words(refused.out, {"unknown / DSAC: "});
+  expect_words(refused.err, {"report.html is kept, because 1 cell cannot be counted (above)"});
   EXPECT_EQ(read_file(program.folder() / "study/report.html"), "old");
 }
 
@@ -340,9 +330,7 @@ TEST(Program, StatusOfAnExtendedStudyCountsTheNewLength) {
             std::string::npos);
   write_plan(3);
   const std::string longer = program.run("study status plan.toml --out study").out;
-  EXPECT_NE(longer.find("not complete, 0 of 2 runs finished, the last at epoch 1/3"),
-            std::string::npos)
-      << longer;
+  expect_words(longer, {"not complete, 0 of 2 runs finished, the last at epoch 1/3"});
 }
 
 // A plan and its table of runs are enough for the tables and tests.

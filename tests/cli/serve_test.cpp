@@ -121,7 +121,7 @@ TEST(SlowServe, TheLivePageEndsWithTheTraining) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     state = state_at(run);
   }
-  EXPECT_NE(state.find("\"state\":\"training\""), std::string::npos) << state;
+  expect_words(state, {"\"state\":\"training\""});
   const int page = run.page();
   ASSERT_NE(page, 0);
   ::kill(run.pid(), SIGINT);

@@ -8,6 +8,7 @@
 #include "io/files.h"
 #include "small_study.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -24,9 +25,8 @@ TEST(Overview, APipeGetsPlainLines) {
   std::fclose(out);
   const std::string text = read_file(file);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("small: 2 cells, 4 runs; 1 job of 1 thread"), std::string::npos) << text;
-  EXPECT_NE(text.find("cells 0/2 done, 1 running, 0 failed  "), std::string::npos) << text;
-  EXPECT_NE(text.find("2 of 2 cells finished, 0 failed"), std::string::npos) << text;
+  expect_words(text, {"small: 2 cells, 4 runs; 1 job of 1 thread",
+                      "cells 0/2 done, 1 running, 0 failed  ", "2 of 2 cells finished, 0 failed"});
 }
 
 }  // namespace OVDE_TEST_FILE
