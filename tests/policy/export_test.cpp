@@ -13,6 +13,7 @@
 #include "policy/example_policy.h"
 #include "policy/onnx.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -40,12 +41,7 @@ class ExportedFile : public testing::Test {
   }
   static std::string refusal(const std::filesystem::path& file,
                              const std::optional<std::filesystem::path>& run = {}) {
-    try {
-      verify_export(file, run);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<Error>([&] { verify_export(file, run); });
   }
 
   TemporaryFolder folder_;

@@ -11,6 +11,7 @@
 #include <ovde/error.h>
 #include "io/crc32c.h"
 #include "train/resume.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -156,12 +157,8 @@ TEST_F(SlowCheckpoints, FullDiskKeepsTheLastOne) {
   fs::create_directories(run() / "checkpoints");
   const fs::path beside = checkpoint(4).string() + ".tmp";
   fs::create_symlink("/dev/full", beside);
-  try {
-    train_until(request(run()), -1);
-    FAIL();
-  } catch (const Error& error) {
-    expect_words(error.what(), {checkpoint(4).string(), "No space left"});
-  }
+  expect_words(message_of<Error>([&] { train_until(request(run()), -1); }),
+               {checkpoint(4).string(), "No space left"});
   expect_words(log(), {"ERROR", "No space left"});
   EXPECT_TRUE(fs::exists(checkpoint(3)));
   resume_to_end(run());

@@ -17,6 +17,7 @@
 #include "train/stand_in_population.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -191,12 +192,10 @@ TEST_F(SlowLockstepTraining, FailedEvaluationEndsItsRun) {
   config.task_options.set("fault", std::string("throw"));
   // the first evaluation is longer than what is explored until the end of the second epoch
   config.task_options.set("at", 100.0);
-  try {
-    train_run("bad", config, stand_in(faults_), {3, 4});
-    FAIL();
-  } catch (const Error& error) {
-    expect_words(error.what(), {"the environment of the evaluation failed", "on fire", "epoch 0"});
-  }
+  expect_words(message_of<Error>([&] {
+                 train_run("bad", config, stand_in(faults_), {3, 4});
+               }),
+               {"the environment of the evaluation failed", "on fire", "epoch 0"});
   EXPECT_EQ(faults_.acts, 20 + 25 + 25);
 }
 
@@ -270,12 +269,10 @@ TEST_F(SlowLockstepTraining, AgentsBehindCatchUp) {
 
 TEST_F(SlowLockstepTraining, NonFiniteLossNamesSeedEpochAndUpdate) {
   faults_.bad_agent = 1;
-  try {
-    train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
-    FAIL();
-  } catch (const Error& error) {
-    expect_words(error.what(), {"a loss is not finite", "seed 4", "epoch 0", "update 7"});
-  }
+  expect_words(message_of<Error>([&] {
+                 train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
+               }),
+               {"a loss is not finite", "seed 4", "epoch 0", "update 7"});
   const auto status = run_status(path("bad"));
   EXPECT_EQ(status[0].epochs_done, 1);  // the other one is saved
   EXPECT_TRUE(fs::exists(path("bad/seed_3/checkpoints/checkpoint-1.ovde")));
@@ -288,12 +285,10 @@ TEST_F(SlowLockstepTraining, GpuErrorSaysWhereAndKeepsCheckpoints) {
   const Config config = small_config("dsac");
   train_run("whole", config, {}, {3, 4});
   faults_.act_fails_at = 20 + 25 + 25 + 6;  // the warm-up, two epochs, and some
-  try {
-    train_run("broken", config, stand_in(faults_), {3, 4});
-    FAIL();
-  } catch (const Error& error) {
-    expect_words(error.what(), {"CUDA: act: the cable is loose", "epoch 2", "acting, step 6"});
-  }
+  expect_words(message_of<Error>([&] {
+                 train_run("broken", config, stand_in(faults_), {3, 4});
+               }),
+               {"CUDA: act: the cable is loose", "epoch 2", "acting, step 6"});
   for (const RunStatus& run : run_status(path("broken"))) {
     EXPECT_EQ(run.state, RunState::failed);
     expect_words(run.message, {"the cable is loose"});
@@ -386,12 +381,7 @@ TEST_F(SlowLockstepTraining, RefusesAMissingDevice) {
   for (const char* device : {"tpu", "cuda"}) {
     if (device == std::string("cuda") && why_no_gpu().empty()) continue;
     training.device = device;
-    try {
-      train(training);
-      FAIL();
-    } catch (const InputError& error) {
-      expect_words(error.what(), {std::string("device ") + device});
-    }
+    expect_words(message_of([&] { train(training); }), {std::string("device ") + device});
     EXPECT_FALSE(fs::exists(path("run")));
   }
 }

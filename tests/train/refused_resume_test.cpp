@@ -8,6 +8,7 @@
 #include "run/run_state.h"
 #include "run/run_status.h"
 #include "train/resume.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -51,12 +52,8 @@ TEST_F(SlowRefusedResume, FirstBrokenAgentIsNamed) {
   const RunLock one(copy / "seed_6"), other(copy / "seed_4");
   Watcher watcher;
   for (int i = 0; i < 20; ++i) {
-    try {
-      PopulationRun open(plan_rest_of_run(copy), watcher, 4);
-      ADD_FAILURE() << "nothing is wrong";
-    } catch (const Error& error) {
-      expect_words(error.what(), {"another process", "copy/seed_4"});
-    }
+    expect_words(message_of<Error>([&] { PopulationRun open(plan_rest_of_run(copy), watcher, 4); }),
+                 {"another process", "copy/seed_4"});
   }
 }
 

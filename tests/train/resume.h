@@ -18,6 +18,7 @@
 #include "temporary_folder.h"
 #include "train/trainer.h"
 #include "train/whole_runs.h"
+#include "words.h"
 
 namespace ovde {
 
@@ -60,12 +61,7 @@ inline std::vector<std::string> resume_to_end(const std::filesystem::path& folde
 
 inline std::string failure(const std::filesystem::path& folder) {
   Watcher watcher;
-  try {
-    train(plan_rest_of_run(folder), {}, watcher);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing is wrong";
+  return message_of<Error>([&] { train(plan_rest_of_run(folder), {}, watcher); });
 }
 
 // The fingerprint of a run that was never interrupted.
