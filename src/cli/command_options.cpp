@@ -359,7 +359,7 @@ CLI::App* add_study_worker(CLI::App* command, StudyCommand& study, const char* n
       "only these cells: by number such as 0-3,7, or by folder such as Hopper/DSAC or "
       "'Hopper/*' (all)");
   add(action, "--jobs", study.jobs, "J",
-      "cells at a time, which share the threads (so many that each thread has an agent)")
+      "cells at a time, which share the threads (chosen so that each thread has an agent)")
       ->check(CLI::Range(1, kMostThreads));
   add_threads(action, study.threads);
   add_device(action, study.device);
@@ -397,8 +397,8 @@ void add_options(CLI::App* command, StudyCommand& study) {
   CLI::App* importer = add_study_action(command, study, "import",
                                         "Copy runs made elsewhere into the cells of a study");
   add_argument(importer, "FROM", study.from,
-               "folders of runs, or folders that contain runs; or one CSV file: of many runs, or "
-               "with --as of one");
+               "folders of runs, or folders that contain runs; or one CSV file, of many runs or "
+               "(with --as) of one");
   CLI::Option* as = add(importer, "--as", study.as, "ROW/COLUMN",
                         "FROM is a run of another program, a CSV file with the columns step and "
                         "return, for this cell of an imported column (docs/plans.md)");
