@@ -1,6 +1,7 @@
 // Small functions on text, whatever the locale.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ovde {
 
@@ -30,6 +32,11 @@ inline std::optional<int> number_between(std::string_view name, std::string_view
   return parse_number<int>(name);
 }
 
+// Whether it has no line break, tab or other control character.
+inline bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
+}
+
 // Without spaces and tabs at both ends.
 inline std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -50,6 +57,13 @@ inline std::string replaced(std::string_view text,
     by == nullptr ? out += c : out += by;
   }
   return out;
+}
+
+template <typename List>
+std::vector<std::string> names_of(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& each : list) names.push_back(each.name);
+  return names;
 }
 
 // "1 run", "3 runs"

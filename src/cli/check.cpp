@@ -41,24 +41,8 @@ void print_play(const char* name, const TaskCheck& check, const TaskCheck::Play&
 // The first state, seen from the side.
 void draw(const TaskCheck& check, const fs::path& file) {
   constexpr int kWidth = 960, kHeight = 540;
-  std::array<double, 3> low = {1e9, 1e9, 1e9}, high = {-1e9, -1e9, -1e9};
-  std::size_t next = 0;
-  for (const Solid& solid : check.solids) {
-    if (solid.fixed) continue;
-    const Pose& pose = check.poses[next++];
-    for (int k = 0; k < 3; ++k) {
-      low[k] = std::min(low[k], pose.position[k] - std::ranges::max(solid.size));
-      high[k] = std::max(high[k], pose.position[k] + std::ranges::max(solid.size));
-    }
-  }
-  Renderer::View view;
-  double span = 0;
-  for (int k = 0; k < 3; ++k) {
-    view.target[k] = (low[k] + high[k]) / 2;
-    span = std::max(span, high[k] - low[k]);
-  }
-  view.distance = 1.8 * span;
-  view.azimuth = 120;
+  const SolidBox box(check.solids, check.poses, false);
+  const Renderer::View view{.target = box.middle(), .distance = 1.8 * box.span(), .azimuth = 120};
   std::vector<std::uint8_t> pixels(std::size_t{3} * kWidth * kHeight);
   make_renderer(check.solids, kWidth, kHeight)->draw(check.poses, view, pixels);
   write_file_atomically(file, png(pixels, kWidth, kHeight));

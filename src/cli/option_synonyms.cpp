@@ -9,6 +9,7 @@
 #include <ovde/error.h>
 #include "agent/algorithm.h"
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "config/config_keys.h"
 #include "env/registry.h"
 
@@ -37,8 +38,7 @@ void check_task_name(const std::string& typed) {
       version != std::string::npos && version > 0 && version + 2 < name.size() &&
       name.find_first_not_of("0123456789", version + 2) == std::string::npos;
   if (!like_gymnasium || registered_task(name) != nullptr) return;
-  std::vector<std::string> valid;
-  for (const Task& task : tasks()) valid.push_back(task.name);
+  const std::vector<std::string> valid = names_of(tasks());
   throw InputError(fmt::format(
       "--task {}: unknown task '{}'{}; valid: {} (ovde list tasks); environments of Gymnasium are "
       "trained from Python (docs/python.md)",

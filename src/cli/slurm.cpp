@@ -72,7 +72,7 @@ std::string job_number(const CommandOutput& output) {
 // A line of a job script; none for an empty value. A line break would end the comment, and the rest
 // would be run.
 std::string sbatch_line(const std::string& option, const std::string& value) {
-  if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+  if (!is_one_line(value))
     throw InputError(fmt::format(
         "Slurm option --{}: control characters are not allowed (--out, --slurm, name of the plan)",
         option));

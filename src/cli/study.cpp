@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <thread>
@@ -37,6 +38,20 @@ namespace {
 std::string study_command(const char* action, const StudyCommand& command, const fs::path& out) {
   return fmt::format("{} study {} {} --out {}", shell_word(program_name()), action,
                      shell_word(command.file), shell_word(out.string()));
+}
+
+// The options of `ovde study work` that a worker takes over from the command that starts it.
+std::vector<std::string> worker_options(const StudyCommand& command) {
+  std::vector<std::string> words;
+  const auto add = [&](bool given, std::initializer_list<std::string> option) {
+    if (given) words.insert(words.end(), option);
+  };
+  add(command.smoke, {"--smoke"});
+  add(command.device != "cpu", {"--device", command.device});
+  add(command.jobs > 0, {"--jobs", std::to_string(command.jobs)});
+  add(command.threads > 0, {"--threads", std::to_string(command.threads)});
+  add(command.take_over, {"--take-over"});
+  return words;
 }
 
 void run_plan(const StudyCommand& command, const Plan& plan, const fs::path& out) {
@@ -93,20 +108,15 @@ SlurmOptions slurm_options(const StudyCommand& command, const Plan& plan) {
 }
 
 SlurmJob slurm_job(const StudyCommand& command, const Plan& plan, const fs::path& out) {
-  SlurmJob job{.options = slurm_options(command, plan),
-               .name = plan.name,
-               .study = fs::absolute(out).lexically_normal(),
-               .program = fs::read_symlink("/proc/self/exe"),
-               .tasks = {},
-               .arguments = {},
-               .command = command.typed};
-  if (command.smoke) job.arguments.push_back("--smoke");
-  if (command.device != "cpu")
-    job.arguments.insert(job.arguments.end(), {"--device", command.device});
-  if (command.jobs > 0)
-    job.arguments.insert(job.arguments.end(), {"--jobs", std::to_string(command.jobs)});
-  if (command.take_over) job.arguments.push_back("--take-over");
-  return job;
+  StudyCommand worker = command;
+  worker.threads = 0;  // the script gives them
+  return {.options = slurm_options(command, plan),
+          .name = plan.name,
+          .study = fs::absolute(out).lexically_normal(),
+          .program = fs::read_symlink("/proc/self/exe"),
+          .tasks = {},
+          .arguments = worker_options(worker),
+          .command = command.typed};
 }
 
 std::map<std::string, CellLockState> locks_of(const std::vector<Cell>& cells, const fs::path& out) {
@@ -165,11 +175,10 @@ void submit_plan(const StudyCommand& command, const Plan& plan, const fs::path& 
   SlurmJob job = slurm_job(command, plan, out);
   std::vector<Cell> cells = cells_left(request);
   const auto queue = queue_of(out);
-  const auto locks = locks_of(cells, out);
+  auto locks = locks_of(cells, out);
   std::erase_if(cells, [&](const Cell& cell) {
-    const auto lock = locks.find(cell.folder);
-    const bool runs = lock != locks.end() && lock->second.holder && !lock->second.in_doubt;
-    return queue.contains(cell.folder) || runs;
+    const CellLockState& lock = locks[cell.folder];
+    return queue.contains(cell.folder) || (lock.holder && !lock.in_doubt);
   });
   if (cells.empty()) {
     print("nothing to submit: every cell is finished, queued or running\n");
@@ -307,7 +316,7 @@ std::string cell_state(const Cell& cell, const fs::path& out, const CellLockStat
 
 void show_status(const StudyCommand& command, const Plan& plan, const fs::path& out) {
   const auto cells = distinct_cells(plan);
-  const auto locks = locks_of(cells, out);
+  auto locks = locks_of(cells, out);
   std::map<std::string, QueuedTask> queue;
   std::string trouble;
   try {
@@ -319,10 +328,9 @@ void show_status(const StudyCommand& command, const Plan& plan, const fs::path& 
   std::map<std::string, int> failed;  // cells by node
   for (const Cell& cell : cells) {
     bool is_finished = false;
-    const auto found = locks.find(cell.folder);
-    const CellLockState lock = found == locks.end() ? CellLockState{} : found->second;
+    const CellLockState& lock = locks[cell.folder];
     const auto task = queue.find(cell.folder);
-    print("{} / {}: {}\n", cell.row, cell.column,
+    print("{}: {}\n", cell.title(),
           cell_state(cell, out, lock, task == queue.end() ? nullptr : &task->second, is_finished));
     finished += is_finished;
     if (is_finished || lock.holder || task != queue.end()) continue;
@@ -334,8 +342,8 @@ void show_status(const StudyCommand& command, const Plan& plan, const fs::path& 
   if (!trouble.empty()) print("the queue is unknown: {}\n", trouble);
   check_plan(plan, out);
   if (left == 0) return;
-  print("{} left that nobody runs; to run {}: {}{}{}\n", plural(left, "cell"),
-        left == 1 ? "it" : "them", study_command("run", command, out), plan.smoke ? " --smoke" : "",
+  print("{} not running; to run {}: {}{}{}\n", plural(left, "cell"), left == 1 ? "it" : "them",
+        study_command("run", command, out), plan.smoke ? " --smoke" : "",
         is_there(out / "slurm") ? " --on slurm" : "");
 }
 
@@ -346,14 +354,7 @@ std::vector<std::string> cell_command(const StudyCommand& command, const fs::pat
                                       const Cell& cell) {
   std::vector<std::string> words = {program_name(), "study",      "work",    command.file,
                                     "--out",        out.string(), "--cells", cell.folder};
-  const auto add = [&](bool given, std::initializer_list<std::string> option) {
-    if (given) words.insert(words.end(), option);
-  };
-  add(command.smoke, {"--smoke"});
-  add(command.device != "cpu", {"--device", command.device});
-  add(command.jobs > 0, {"--jobs", std::to_string(command.jobs)});
-  add(command.threads > 0, {"--threads", std::to_string(command.threads)});
-  add(command.take_over, {"--take-over"});
+  std::ranges::move(worker_options(command), std::back_inserter(words));
   return words;
 }
 

@@ -72,7 +72,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
   if (depth == 0) return;
   std::vector<fs::path> inside;
   std::error_code ignored;  // another user's folder below, such as lost+found, is skipped
-  for (const fs::path& path : paths_in(folder, ignored)) {
+  for (const fs::path& path : depth == kDeepest ? paths_in(folder) : paths_in(folder, ignored)) {
     if (is_folder(path) && (!fs::is_symlink(path, ignored) || top.allows(path)))
       inside.push_back(path);
   }
@@ -89,8 +89,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
 
 std::vector<fs::path> run_folders(const Folder& folder) {
   check_folder(folder.path());
-  holds_config(folder.path());  // InputError if it cannot be read, as of the next line
-  paths_in(folder.path());
+  holds_config(folder.path());  // InputError if it cannot be read
   std::vector<fs::path> found;
   Seen seen;
   find_runs(folder, folder.path(), kDeepest, seen, found);

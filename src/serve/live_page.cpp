@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "io/json.h"
 #include "run/recording.h"
@@ -27,7 +28,6 @@ constexpr std::chrono::milliseconds kShortestRest{500}, kLongestRest{10'000};
 constexpr auto kSearchEvery = std::chrono::seconds(3);  // for new and removed runs
 constexpr std::size_t kMostLog = 64 << 10;              // bytes, from the end of a log
 constexpr std::size_t kMostText = 1 << 20;
-constexpr std::size_t kMostRecording = 32 << 20;
 constexpr std::int64_t kMostRows = 2000;  // in an answer from row 0 on
 constexpr int kMapCells = 40;
 constexpr const char* kJson = "application/json";
@@ -83,16 +83,17 @@ std::string summary_of(int id, const WatchedRun& run) {
 
 // The plan's cells with the folders that hold their runs.
 Json grid_of(const Plan& plan) {
-  Json rows = Json::array(), columns = Json::array(), cells = Json::array();
-  for (const PlanRow& row : plan.rows) rows.push_back(row.name);
-  for (const PlanColumn& column : plan.columns) columns.push_back(column.name);
+  Json cells = Json::array();
   for (const Cell& cell : expand(plan)) {
     cells.push_back({{"row", cell.row},
                      {"column", cell.column},
                      {"folder", cell.folder},
                      {"runs", cell.seeds.size()}});
   }
-  return {{"title", plan.title}, {"rows", rows}, {"columns", columns}, {"cells", cells}};
+  return {{"title", plan.title},
+          {"rows", names_of(plan.rows)},
+          {"columns", names_of(plan.columns)},
+          {"cells", cells}};
 }
 
 // The columns of progress.csv from row `from` on. Of many rows the last of each `every`, counted
@@ -167,7 +168,7 @@ HttpResponse recording_of(const WatchedRun& run, std::int64_t number) {
   if (number < 0 || number >= std::ssize(files)) return refusal(404, "there is no such recording");
   const fs::path& file = files[static_cast<std::size_t>(number)];
   std::string recording =
-      run.folder.read(file.lexically_relative(run.folder.path()), kMostRecording);
+      run.folder.read(file.lexically_relative(run.folder.path()), kLargestRecording);
   if (!is_recording(recording)) return refusal(404, "not a recording of ovde eval");
   return text(std::move(recording), kJson);
 }

@@ -32,12 +32,24 @@ using NonCentralT = boost::math::non_central_t_distribution<double, DoubleOnly>;
 using Normal = boost::math::normal_distribution<double, DoubleOnly>;
 using StudentsT = boost::math::students_t_distribution<double, DoubleOnly>;
 
-// Degrees of freedom by Welch and Satterthwaite from the squared standard errors of two means, by
-// their shares so that nothing can overflow.
-double welch_degrees(double error_x, int n_x, double error_y, int n_y) {
-  const double share_x = error_x / (error_x + error_y);
-  const double share_y = 1 - share_x;
-  return 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
+// The standard error of a difference of two means, and its degrees of freedom by Welch and
+// Satterthwaite: from shares of the squared errors, so that nothing can overflow.
+struct WelchError {
+  WelchError(double deviation_x, double n_x, double deviation_y, double n_y) {
+    const double x = deviation_x * deviation_x / n_x, y = deviation_y * deviation_y / n_y;
+    const double share_x = x / (x + y), share_y = 1 - share_x;
+    error = std::sqrt(x + y);
+    degrees = 1 / (share_x * share_x / (n_x - 1) + share_y * share_y / (n_y - 1));
+  }
+  double error, degrees;  // without an error the degrees are NaN
+};
+
+// The places of the values in ascending order.
+std::vector<std::size_t> order_of(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  return order;
 }
 
 constexpr double kWelchConfidence = 0.95;
@@ -70,9 +82,7 @@ struct Ranking {
 Ranking rank(std::span<const double> x, std::span<const double> y) {
   std::vector<double> values(x.begin(), x.end());
   values.insert(values.end(), y.begin(), y.end());
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  const std::vector<std::size_t> order = order_of(values);
 
   Ranking ranking{std::vector<int>(values.size())};
   for (std::size_t first = 0; first < order.size();) {
@@ -150,34 +160,20 @@ RankedTask rank_task(const std::vector<double>& x, const std::vector<double>& y)
 
 }  // namespace
 
-Moments moments(std::span<const double> values) {
-  return {static_cast<int>(values.size()), mean(values), standard_deviation(values)};
-}
-
 std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y) {
-  return welch_test(moments(x), moments(y));
-}
+  const double mean_x = mean(x), mean_y = mean(y), difference = mean_x - mean_y;
+  const auto [error, degrees] = WelchError(standard_deviation(x), static_cast<double>(x.size()),
+                                           standard_deviation(y), static_cast<double>(y.size()));
+  if (!std::isfinite(difference) || !std::isfinite(error))
+    throw Error("Welch's test: the values are too large");
+  if (x.size() < 2 || y.size() < 2) return std::nullopt;
 
-std::optional<WelchTest> welch_test(const Moments& x, const Moments& y) {
-  for (const Moments& m : {x, y}) {
-    if (m.count < 1 || !std::isfinite(m.mean) || !std::isfinite(m.deviation) || m.deviation < 0) {
-      throw Error(fmt::format("Welch's test: no sample has {} values, mean {} and deviation {}",
-                              m.count, m.mean, m.deviation));
-    }
-  }
-  if (x.count < 2 || y.count < 2) return std::nullopt;
-
-  // squared standard errors of the two means; below rounding error they estimate nothing
-  const double error_x = x.deviation * x.deviation / x.count;
-  const double error_y = y.deviation * y.deviation / y.count;
-  const double error = std::sqrt(error_x + error_y);
+  // below rounding error the deviations estimate nothing
   const double rounding =
-      10 * std::numeric_limits<double>::epsilon() * std::max(std::abs(x.mean), std::abs(y.mean));
+      10 * std::numeric_limits<double>::epsilon() * std::max(std::abs(mean_x), std::abs(mean_y));
   if (error <= rounding) return std::nullopt;
 
-  const double degrees = welch_degrees(error_x, x.count, error_y, y.count);
   const StudentsT distribution(degrees);
-  const double difference = x.mean - y.mean;
   const double t = difference / error;
   const double margin = error * quantile(complement(distribution, (1 - kWelchConfidence) / 2));
   const double p = 2 * cdf(complement(distribution, std::abs(t)));
@@ -215,9 +211,7 @@ std::vector<double> holm(std::span<const double> p) {
       throw Error(fmt::format("Holm's correction: {} is not a p-value", value));
     }
   }
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return p[i]; });
+  const std::vector<std::size_t> order = order_of(p);
 
   // the k-th smallest is multiplied by the number of hypotheses not yet rejected, and is not
   // smaller than its predecessor
@@ -236,13 +230,9 @@ double welch_power(const Effect& effect, int n_x, int n_y, double alpha) {
   check(effect, alpha);
   if (n_x < 2 || n_y < 2) throw Error("power: Welch's test needs at least two runs of each");
 
-  const double error_x = effect.deviation_x * effect.deviation_x / n_x;
-  const double error_y = effect.deviation_y * effect.deviation_y / n_y;
-  const double error = std::sqrt(error_x + error_y);
+  const auto [error, degrees] = WelchError(effect.deviation_x, n_x, effect.deviation_y, n_y);
   if (error == 0) return 1;
   const double shift = std::abs(effect.difference) / error;
-
-  const double degrees = welch_degrees(error_x, n_x, error_y, n_y);
   // t = (N(0, 1) + shift) / s, where degrees * s^2 is chi-squared: small s lead to rejection
   const double critical = quantile(complement(StudentsT(degrees), alpha / 2));
   if (shift > kLargeShift) return cdf(ChiSquared(degrees), degrees * std::pow(shift / critical, 2));

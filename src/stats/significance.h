@@ -10,15 +10,6 @@
 
 namespace ovde {
 
-// A sample as a paper prints it: mean and deviation of n runs.
-struct Moments {
-  int count;
-  double mean;
-  double deviation;  // sample standard deviation
-};
-
-Moments moments(std::span<const double> values);
-
 struct WelchTest {
   double difference;  // mean of x minus mean of y
   double low, high;   // its confidence interval
@@ -31,7 +22,6 @@ struct WelchTest {
 // estimate of the noise: a sample of one value, or two constant samples (for which the rank test
 // can be used).
 std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const double> y);
-std::optional<WelchTest> welch_test(const Moments& x, const Moments& y);
 
 // Fisher's exact test of `successes` out of `runs` in two groups: the probability, given the
 // margins, of a table no more likely than the one observed.

@@ -9,6 +9,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "config/config_keys.h"
 
 namespace ovde {
@@ -127,11 +128,9 @@ const std::vector<StressAxis>& standard_axes() {
 
 StressAxis find_axis(const std::string& word) {
   if (word.find('=') != std::string::npos) return single_key(parse_assignment(word, "disturbance"));
-  std::vector<std::string> names;
-  for (const StressAxis& each : standard_axes()) {
-    if (each.name == word) return each;
-    names.push_back(each.name);
-  }
+  const auto found = std::ranges::find(standard_axes(), word, &StressAxis::name);
+  if (found != standard_axes().end()) return *found;
+  const std::vector<std::string> names = names_of(standard_axes());
   throw InputError(fmt::format("unknown disturbance '{}'{}; valid: {}, or KEY=VALUE", word,
                                did_you_mean(word, names), fmt::join(names, ", ")));
 }

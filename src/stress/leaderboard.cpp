@@ -178,8 +178,8 @@ std::string to_text(const Interval& mean) {
 
 class Maker {
  public:
-  Maker(const Plan& plan, std::vector<TaskSamples> tasks) : tasks_(std::move(tasks)) {
-    for (const PlanColumn& column : plan.columns) columns_.push_back(column.name);
+  Maker(const Plan& plan, std::vector<TaskSamples> tasks)
+      : tasks_(std::move(tasks)), columns_(names_of(plan.columns)) {
     std::erase_if(tasks_, [](const TaskSamples& task) { return task.samples.empty(); });
     for (const TaskSamples& task : tasks_) {
       for (const TaskSamples::Point& point : task.points) {
@@ -193,12 +193,13 @@ class Maker {
 
   Leaderboard make() const {
     Leaderboard out;
-    out.typical = table("typical", interquartile_mean,
-                        "Interquartile mean of the returns of all episodes of all runs, from 0 "
-                        "(random actions) to 100 (the best column without disturbance, trained "
-                        "without), averaged over tasks and severities. Ordered by the mean over "
-                        "the disturbances, which has a 95 % bootstrap interval over the runs. "
-                        "Bold: the best of a column.");
+    out.typical =
+        table("typical", interquartile_mean,
+              "Interquartile mean of the returns of all episodes of all runs, from 0 "
+              "(random actions) to 100 (the best column that was trained and tested "
+              "without disturbance), averaged over tasks and severities. Ordered by the mean over "
+              "the disturbances, which has a 95 % bootstrap interval over the runs. "
+              "Bold: the best of a column.");
     out.worst = table("worst", worst_tenth,
                       "The same for the mean of the tenth of the episodes with the lowest "
                       "returns.");
@@ -384,10 +385,7 @@ fs::path write_leaderboard(const Plan& plan, const Leaderboard& leaderboard,
                            const fs::path& folder) {
   make_folder(folder);
   std::string body = fmt::format("<h1>{}</h1>\n", escape_html(plan.title)), markdown;
-  if (plan.smoke)
-    body += fmt::format("<p class=\"warning\">{}</p>\n", smoke_warning(plan));
-  else
-    body += fmt::format("<p>{}</p>\n", escape_html(plan.text));
+  body += plan.smoke ? html_paragraph(smoke_warning(plan), "warning") : html_paragraph(plan.text);
   const auto add = [&](const std::string& heading, const Table& table) {
     body += fmt::format("<h2>{}</h2>\n{}", escape_html(heading), to_html(table));
     markdown += fmt::format("## {}\n\n{}\n", heading, to_markdown(table));

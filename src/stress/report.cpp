@@ -1,6 +1,7 @@
 // The results of a stress test as text, CSV, JSON and a page.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,12 +30,6 @@ long percent(double share) { return std::lround(100 * share); }
 std::string half_text(double severity, double largest) {
   if (std::isnan(severity)) return "-";
   return std::isinf(severity) ? fmt::format("> {:g}", largest) : fmt::format("{:.2f}", severity);
-}
-
-std::string interval_text(const Interval& interval) {
-  return fmt::format("{} [{}, {}]", format_number(interval.estimate, interval.high),
-                     format_number(interval.low, interval.estimate),
-                     format_number(interval.high, interval.estimate));
 }
 
 class StressWriter {
@@ -70,7 +65,7 @@ class StressWriter {
   // "1204 [1190, 1220] without disturbance, -280 with random actions"
   std::string baseline(std::size_t g) const {
     return fmt::format("return {} without disturbance, {} with random actions",
-                       interval_text(results_.profiles[g].front().at.front().mean),
+                       format_interval(results_.profiles[g].front().at.front().mean),
                        format_number(results_.random_return));
   }
 
@@ -159,19 +154,17 @@ class StressWriter {
   }
 
   Json profile_json(const StressProfile& profile) const {
-    Json out = {{"return", Json::array()},       {"low95", Json::array()},
-                {"high95", Json::array()},       {"interquartile_mean", Json::array()},
-                {"worst_decile", Json::array()}, {"kept", Json::array()}};
-    if (test_.has_goal) out["success"] = Json::array();
-    for (const SeverityResult& at : profile.at) {
-      out["return"].push_back(at.mean.estimate);
-      out["low95"].push_back(at.mean.low);
-      out["high95"].push_back(at.mean.high);
-      out["interquartile_mean"].push_back(at.iqm);
-      out["worst_decile"].push_back(at.worst_decile);
-      out["kept"].push_back(at.kept);
-      if (test_.has_goal) out["success"].push_back(at.success);
-    }
+    Json out;
+    const auto add = [&](const char* name, auto value) {
+      for (const SeverityResult& at : profile.at) out[name].push_back(value(at));
+    };
+    add("return", [](const SeverityResult& at) { return at.mean.estimate; });
+    add("low95", [](const SeverityResult& at) { return at.mean.low; });
+    add("high95", [](const SeverityResult& at) { return at.mean.high; });
+    add("interquartile_mean", std::mem_fn(&SeverityResult::iqm));
+    add("worst_decile", std::mem_fn(&SeverityResult::worst_decile));
+    add("kept", std::mem_fn(&SeverityResult::kept));
+    if (test_.has_goal) add("success", std::mem_fn(&SeverityResult::success));
     out["half_lost_at"] = profile.half_lost;
     return out;
   }
@@ -208,8 +201,7 @@ class StressWriter {
     for (std::size_t g = 0; g < test_.groups.size(); ++g)
       out += fmt::format("<p><b>{}</b>, {}: {}.</p>\n", escape_html(test_.groups[g].name),
                          sample(test_.groups[g]), baseline(g));
-    for (const std::string& why : test_.left_out)
-      out += fmt::format("<p class=\"lead\">{}</p>\n", escape_html(why));
+    for (const std::string& why : test_.left_out) out += html_paragraph(why, "lead");
     out += "<h2>Kept return</h2>\n";
     for (std::size_t g = 0; g < test_.groups.size(); ++g) out += heat_map(g);
     out += heat_caption();
@@ -224,7 +216,7 @@ class StressWriter {
       out += html_figure(draw(figure, out_ / "figures"), figure.caption);
     } else {
       remarks.push_back("no figure: gnuplot is not installed (Debian: gnuplot-nox)");
-      out += "<p class=\"warning\">No figure: gnuplot is not installed.</p>\n";
+      out += html_paragraph("No figure: gnuplot is not installed.", "warning");
     }
     for (std::size_t g = 0; g < test_.groups.size(); ++g) out += numbers(g);
     return out + disturbances_html() + method();
@@ -255,7 +247,7 @@ class StressWriter {
         const SeverityResult& at = profile.at[s];
         const bool known = !std::isnan(at.kept);
         out += fmt::format(
-            "<td title=\"return {}\"{}>{}</td>", interval_text(at.mean),
+            "<td title=\"return {}\"{}>{}</td>", format_interval(at.mean),
             known ? fmt::format(" style=\"background:{};color:#1a1a1a\"", colour_of(at.kept)) : "",
             known ? std::to_string(percent(at.kept)) : format_number(at.mean.estimate));
       }
@@ -282,9 +274,7 @@ class StressWriter {
   }
 
   Figure profiles_figure() const {
-    std::vector<std::string> names;
-    for (const StressAxis& each : test_.disturbances) names.push_back(each.name);
-    PanelFigure panels("profiles", names);
+    PanelFigure panels("profiles", names_of(test_.disturbances));
     const auto colours = column_colours(results_.scores);
     const auto style = [&](std::size_t g) {
       return fmt::format(
@@ -295,7 +285,7 @@ class StressWriter {
     for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
       std::vector<std::string> bands,
           lines = {fmt::format("{} {} notitle", results_.random_return, kRandom)};
-      Extent y;
+      YRange y;
       y.take(results_.random_return);
       for (std::size_t g = 0; g < test_.groups.size(); ++g) {
         const std::string block = fmt::format("p{}_{}", d, g);
@@ -330,11 +320,11 @@ class StressWriter {
     for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
       for (std::size_t s = d == 0 ? 0 : 1; s < severities().size(); ++s) {
         const SeverityResult& at = results_.profiles[g][d].at[s];
-        out += fmt::format(
-            "<tr><th scope=\"row\">{}</th><td>{:g}</td><td>{}</td><td>{}</td><td>{}</td>{}</tr>\n",
-            s == 0 ? "none" : escape_html(test_.disturbances[d].name), severities()[s],
-            interval_text(at.mean), format_number(at.iqm), format_number(at.worst_decile),
-            test_.has_goal ? fmt::format("<td>{} %</td>", percent(at.success)) : "");
+        std::vector<std::string> cells = {fmt::format("{:g}", severities()[s]),
+                                          format_interval(at.mean), format_number(at.iqm),
+                                          format_number(at.worst_decile)};
+        if (test_.has_goal) cells.push_back(fmt::format("{} %", percent(at.success)));
+        out += html_row(s == 0 ? "none" : escape_html(test_.disturbances[d].name), cells);
       }
     }
     return out + "</tbody></table></div></details>\n";

@@ -10,6 +10,7 @@
 
 #include <ovde/env.h>
 #include <ovde/error.h>
+#include "base/text.h"
 #include "config/build.h"
 #include "config/unread_keys.h"
 #include "io/sha256.h"
@@ -138,8 +139,7 @@ void add_points(const std::shared_ptr<const StressPolicy>& policy,
 
 void check_against(const StressTest& test) {
   if (test.request.against.empty()) return;
-  std::vector<std::string> names;
-  for (const StressGroup& group : test.groups) names.push_back(group.name);
+  const std::vector<std::string> names = names_of(test.groups);
   if (std::ranges::find(names, test.request.against) == names.end())
     throw InputError(fmt::format("against '{}': must be one of: {}", test.request.against,
                                  fmt::join(names, ", ")));

@@ -103,11 +103,10 @@ TEST_F(SlowStudyCells, StatusShowsFailuresByNodeAndWhatIsLeft) {
             1);
   const Outcome shown = status();
   EXPECT_EQ(shown.code, 0) << shown.err;
-  expect_words(shown.out,
-               {"a / DSAC: failed on n1: ", "a / OVDE: finished", "1 of 4 cells finished",
-                "failed on n1: 1 cell\n",
-                "3 cells left that nobody runs; to run them: ovde study run 'my plan.toml' "
-                "--out study\n"});
+  expect_words(shown.out, {"a / DSAC: failed on n1: ", "a / OVDE: finished",
+                           "1 of 4 cells finished", "failed on n1: 1 cell\n",
+                           "3 cells not running; to run them: ovde study run 'my plan.toml' "
+                           "--out study\n"});
 }
 
 // A program built on the library, which alone knows its tasks.

@@ -33,7 +33,7 @@ class ConsoleOverview final : public StudySink {
 
   void cell_started(const Cell& cell) override {
     running_[cell.folder] = {&cell, Clock::now(), 0};
-    if (!style_.bar) say(fmt::format("{}: started", name(cell)));
+    if (!style_.bar) say(fmt::format("{}: started", cell.title()));
     draw(true);
   }
 
@@ -45,7 +45,7 @@ class ConsoleOverview final : public StudySink {
 
   void cell_finished(const Cell& cell) override {
     ++done_;
-    say(fmt::format("{}: finished in {}", name(cell),
+    say(fmt::format("{}: finished in {}", cell.title(),
                     format_duration(seconds_since(running_[cell.folder].began))));
     running_.erase(cell.folder);
   }
@@ -54,13 +54,13 @@ class ConsoleOverview final : public StudySink {
     ++done_;
     running_.erase(cell.folder);
     start_.updates -= updates;
-    say(fmt::format("{}: finished by another process", name(cell)));
+    say(fmt::format("{}: finished by another process", cell.title()));
   }
 
   void cell_failed(const Cell& cell, const std::string& why) override {
     ++failed_;
     running_.erase(cell.folder);
-    say(fmt::format("{}: FAILED: {}", name(cell), why));
+    say(fmt::format("{}: FAILED: {}", cell.title(), why));
   }
 
   void study_finished(const StudyOutcome& outcome) override {
@@ -82,10 +82,6 @@ class ConsoleOverview final : public StudySink {
   };
   static constexpr int kLongestBar = 30;
   static constexpr std::size_t kMostCellsShown = 8;
-
-  static std::string name(const Cell& cell) {
-    return fmt::format("{} / {}", cell.row, cell.column);
-  }
 
   // Prints a permanent line above the redrawn lines.
   void say(const std::string& line) {
@@ -122,7 +118,7 @@ class ConsoleOverview final : public StudySink {
     std::vector<std::string> lines = {summary()};
     for (const auto& [folder, running] : running_) {
       if (lines.size() > kMostCellsShown) break;
-      lines.push_back(fmt::format("  {}  {} in {}", name(*running.cell),
+      lines.push_back(fmt::format("  {}  {} in {}", running.cell->title(),
                                   plural(static_cast<std::int64_t>(running.epochs), "epoch"),
                                   format_duration(seconds_since(running.began))));
     }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/text.h"
 #include "env/mujoco/model.h"
 #include "env/task_file/quantities.h"
 #include "io/files.h"
@@ -55,7 +56,7 @@ class TaskFileReader {
                    {"model", "summary", "horizon", "constants", "control", "reset", "command",
                     "observation", "reward", "end", "success", "spread"});
     task_.summary = in_.text(top_, "summary").value_or("task of " + task_.name);
-    if (one_line(task_.summary) != task_.summary) refuse_new(top_, "summary must be one line");
+    if (!is_one_line(task_.summary)) refuse_new(top_, "summary must be one line");
     task_.horizon = static_cast<int>(in_.integer(top_, "horizon", 1, 10'000'000).value_or(1000));
     read_model();
     const DataPointer data = make_data(*task_.loaded_model);
@@ -459,8 +460,7 @@ class TaskFileReader {
   }
 
   void check_signal(const toml::node& node, const Signal& signal, const char* what) const {
-    const std::string text = signal.name + signal.unit;
-    if (signal.name.empty() || one_line(text) != text)
+    if (signal.name.empty() || !is_one_line(signal.name + signal.unit))
       refuse_new(node, fmt::format("the name and unit of {} '{}' must be text of one line", what,
                                    one_line(signal.name)));
   }
@@ -552,7 +552,7 @@ class TaskFileReader {
     if (term.value.size != 1)
       in_.refuse(node, fmt::format("a condition must be one number, not {}: use all() or any()",
                                    term.value.size));
-    if (term.name.empty() || one_line(term.name) != term.name)
+    if (term.name.empty() || !is_one_line(term.name))
       refuse_new(node,
                  fmt::format("the name of end '{}' must be text of one line", one_line(term.name)));
     if (term.value.number)

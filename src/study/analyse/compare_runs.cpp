@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/text.h"
 #include "config/config_keys.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
@@ -104,8 +105,7 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
     out.plan.columns.push_back({.name = name_of(kind, columns),
                                 .algorithm = kind.base,
                                 .role = out.plan.columns.empty() ? Role::baseline : Role::ours});
-  std::vector<std::string> names;
-  for (const PlanColumn& column : out.plan.columns) names.push_back(column.name);
+  const std::vector<std::string> names = names_of(out.plan.columns);
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
   out.plan.text = fmt::format(
       "{} not planned as a study. Differences are tested against {}, the first one named.{}",

@@ -29,8 +29,6 @@ StateMap map_of(const Config& config) {
 
 Grid over_map(const StateMap& map, int cells) { return {map.low, map.high, cells}; }
 
-Grid over_unit_actions() { return {{-1, -1}, {1, 1}, kBeliefCells}; }
-
 }  // namespace
 
 Exploration::Exploration(const fs::path& run)
@@ -70,18 +68,16 @@ StateBeliefs Exploration::over_states(int epoch) const {
   const Grid grid = over_map(map_, kBeliefCells);
   StateBeliefs out{grid, grid, grid, grid};
   std::vector<double> action(agent->options().learner.action_size);
-  for (int row = 0; row < grid.cells; ++row) {
-    for (int column = 0; column < grid.cells; ++column) {
-      const std::array<double, 2> state = {grid.center(0, column), grid.center(1, row)};
-      agent->act(state, action);
-      const QuantilePair& z = *agent->quantiles(state, action);
-      const Uncertainty u = uncertainty(z);
-      out.epistemic.at(column, row) = u.epistemic;
-      out.aleatoric.at(column, row) = u.aleatoric;
-      out.ratio.at(column, row) = u.epistemic / std::max(u.aleatoric, kAleatoricFloor);
-      out.disagreement.at(column, row) = std::abs(mean_difference(z)) / 2;
-    }
-  }
+  grid.for_each_cell([&](int column, int row, double x, double y) {
+    const std::array<double, 2> state = {x, y};
+    agent->act(state, action);
+    const QuantilePair& z = *agent->quantiles(state, action);
+    const Uncertainty u = uncertainty(z);
+    out.epistemic.at(column, row) = u.epistemic;
+    out.aleatoric.at(column, row) = u.aleatoric;
+    out.ratio.at(column, row) = u.epistemic / std::max(u.aleatoric, kAleatoricFloor);
+    out.disagreement.at(column, row) = std::abs(mean_difference(z)) / 2;
+  });
   return out;
 }
 
@@ -92,20 +88,18 @@ ActionBeliefs Exploration::over_actions(int epoch, std::array<double, 2> state) 
   const OvdRule rule = ovd_rule(is_ovd_explorer(explorer) ? explorer : "ovde_g", config_.explore);
   SortedQuantiles sorted(config_.critic.quantiles);
 
-  const Grid grid = over_unit_actions();
+  const Grid grid({-1, -1}, {1, 1}, kBeliefCells);
   ActionBeliefs out{grid, grid, grid, {}};
   agent->act(state, out.policy);
-  for (int row = 0; row < grid.cells; ++row) {
-    for (int column = 0; column < grid.cells; ++column) {
-      const std::array<double, 2> action = {grid.center(0, column), grid.center(1, row)};
-      const QuantilePair& z = *agent->quantiles(state, action);
-      const Uncertainty u = uncertainty(z);
-      const double phi = rule.cdf(u, sorted.sort(z), rule.upper_bound(u));
-      out.epistemic.at(column, row) = u.epistemic;
-      out.aleatoric.at(column, row) = u.aleatoric;
-      out.ability.at(column, row) = rule.ability(phi);
-    }
-  }
+  grid.for_each_cell([&](int column, int row, double x, double y) {
+    const std::array<double, 2> action = {x, y};
+    const QuantilePair& z = *agent->quantiles(state, action);
+    const Uncertainty u = uncertainty(z);
+    const double phi = rule.cdf(u, sorted.sort(z), rule.upper_bound(u));
+    out.epistemic.at(column, row) = u.epistemic;
+    out.aleatoric.at(column, row) = u.aleatoric;
+    out.ability.at(column, row) = rule.ability(phi);
+  });
   return out;
 }
 

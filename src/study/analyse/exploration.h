@@ -37,15 +37,22 @@ struct Grid {
                   static_cast<std::size_t>(column)];
   }
   double at(int column, int row) const { return const_cast<Grid&>(*this).at(column, row); }
+
+  // visit(column, row, x, y) for every cell, in the order of the values, with its centre.
+  template <typename Visit>
+  void for_each_cell(Visit visit) const {
+    for (int row = 0; row < cells; ++row) {
+      for (int column = 0; column < cells; ++column)
+        visit(column, row, center(0, column), center(1, row));
+    }
+  }
 };
 
 // Sets every cell to value(x, y) of its centre.
 template <typename Value>
 void fill(Grid& grid, Value value) {
-  for (int row = 0; row < grid.cells; ++row) {
-    for (int column = 0; column < grid.cells; ++column)
-      grid.at(column, row) = value(grid.center(0, column), grid.center(1, row));
-  }
+  grid.for_each_cell(
+      [&](int column, int row, double x, double y) { grid.at(column, row) = value(x, y); });
 }
 
 // Uncertainties over the states, at the policy's action in each.

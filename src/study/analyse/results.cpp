@@ -140,9 +140,9 @@ RunResult read_table_row(const CsvReader& in, const CellResult& result) {
   const auto seed = in.number<std::uint64_t>(4);
   if (!seed) refuse_value(4, "a seed");
   if (std::ranges::find(cell.seeds, *seed) == cell.seeds.end())
-    in.refuse(fmt::format("the plan has no seed {} in {} / {}", *seed, cell.row, cell.column));
+    in.refuse(fmt::format("the plan has no seed {} in {}", *seed, cell.title()));
   if (std::ranges::find(result.runs, *seed, &RunResult::seed) != result.runs.end())
-    in.refuse(fmt::format("seed {} of {} / {} is repeated", *seed, cell.row, cell.column));
+    in.refuse(fmt::format("seed {} of {} is repeated", *seed, cell.title()));
   run.seed = *seed;
   const auto score = in.number<double>(6), seconds = in.number<double>(8);
   if (!score || !std::isfinite(*score)) refuse_value(6, "a score");
@@ -244,11 +244,7 @@ const CellResult& StudyResults::find(const std::string& row, const std::string& 
   return *found;
 }
 
-std::vector<std::string> StudyResults::row_names() const {
-  std::vector<std::string> out;
-  for (const PlanRow& row : plan.rows) out.push_back(row.name);
-  return out;
-}
+std::vector<std::string> StudyResults::row_names() const { return names_of(plan.rows); }
 
 std::vector<std::string> StudyResults::distinct_rows() const {
   std::map<std::string, std::string> row_of;  // first row with the runs of a folder
@@ -284,12 +280,12 @@ StudyResults read_results(Plan plan, const fs::path& study, std::optional<int> f
       try {
         of_cell = read_cell_runs(study, cell, epochs);
       } catch (const Error& error) {
-        out.notes.push_back(fmt::format("{} / {}: {}", cell.row, cell.column, error.what()));
+        out.notes.push_back(fmt::format("{}: {}", cell.title(), error.what()));
       }
       if (of_cell.unfinished > 0) {
-        out.unfinished.push_back(fmt::format("{} of {} / {}: at least epoch {} of {}",
-                                             plural(of_cell.unfinished, "run"), cell.row,
-                                             cell.column, of_cell.fewest_epochs, planned));
+        out.unfinished.push_back(fmt::format("{} of {}: at least epoch {} of {}",
+                                             plural(of_cell.unfinished, "run"), cell.title(),
+                                             of_cell.fewest_epochs, planned));
       }
       found = by_folder.emplace(cell.folder, std::move(of_cell.runs)).first;
     }

@@ -18,14 +18,14 @@
 
 namespace ovde {
 
-// The first line of a report's tables/runs.csv, and the columns that may follow: whether exploring
-// reached the goal, if that is known of all runs of this program; whether a run has a goal, if
-// there are runs of another program, which need not record it.
+// The first line of a report's tables/runs.csv, and two columns that may follow: when exploring
+// first reached the goal, if all runs of this program have recorded it; and whether a run has a
+// goal, if there are runs of other programs, which may not record it.
 inline constexpr const char* kRunsHeader =
     "row,column,task,algorithm,seed,epochs,score,first_goal_epoch,wall_seconds";
 inline constexpr const char *kExploreColumn = "first_goal_epoch_explore", *kGoalColumn = "has_goal";
 
-// Rows of the curve of a finished run, at most.
+// The most rows that the curve of a finished run has.
 inline constexpr std::size_t kCurvePoints = 200;
 
 struct RunResult {

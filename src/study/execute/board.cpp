@@ -81,7 +81,7 @@ void Board::epoch_done(const Job& job) {
 
 void Board::warning(const Job& job, const std::string& text) {
   const std::lock_guard guard(mutex_);
-  sink_.warning(fmt::format("{} / {}: {}", job.cell.row, job.cell.column, text));
+  sink_.warning(fmt::format("{}: {}", job.cell.title(), text));
 }
 
 void Board::finished(const Job& job) {

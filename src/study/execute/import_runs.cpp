@@ -37,8 +37,6 @@ struct Target {
   Config asked;
 };
 
-std::string title(const Cell& cell) { return fmt::format("{} / {}", cell.row, cell.column); }
-
 bool asks_for(const Cell& cell, std::uint64_t seed) {
   return std::ranges::find(cell.seeds, seed) != cell.seeds.end();
 }
@@ -140,8 +138,8 @@ std::string why_foreign(const std::vector<Target>& targets, const Config& run) {
   if (nearest == nullptr)
     return fmt::format("the plan has no cell of {} with {}", run.task, run.algorithm);
   if (least.empty())
-    return fmt::format("the plan has no seed {} in {}", run.seed, title(nearest->cell));
-  return fmt::format("was run with other settings: in {} the plan has {}", title(nearest->cell),
+    return fmt::format("the plan has no seed {} in {}", run.seed, nearest->cell.title());
+  return fmt::format("was run with other settings: in {} the plan has {}", nearest->cell.title(),
                      fmt::join(least, ", "));
 }
 
@@ -158,10 +156,9 @@ void join_population(const fs::path& folder, const Config& run, const std::strin
 bool take_run(const Folder& run, const Config& config, const Target& target, const fs::path& study,
               bool with_maps, const std::string& command) {
   const fs::path folder = study / target.cell.folder;
-  const auto locks = read_cell_locks(study, {target.cell.folder});
-  const auto lock_state = locks.find(target.cell.folder);
-  if (lock_state != locks.end() && lock_state->second.holder)
-    throw InputError(fmt::format("the cell is running on {}", lock_state->second.holder->text()));
+  auto locks = read_cell_locks(study, {target.cell.folder});
+  if (const auto& holder = locks[target.cell.folder].holder)
+    throw InputError(fmt::format("the cell is running on {}", holder->text()));
   make_folder(folder);
   const RunLock lock(folder);
   if (const auto there = find_agent(folder, config.seed)) {
@@ -246,7 +243,7 @@ int ImportOutcome::sum(int Count::*member) const {
 }
 
 void ImportOutcome::add(const Cell& cell, bool is_new) {
-  Count& count = cells[title(cell)];
+  Count& count = cells[cell.title()];
   ++(is_new ? count.taken : count.already_there);
 }
 
@@ -317,10 +314,10 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
     throw InputError(fmt::format(
         "the runs of {} are made by this program; runs of another program need a column "
         "with imported = true",
-        title(*cell)));
+        cell->title()));
   }
   if (!asks_for(*cell, seed))
-    throw InputError(fmt::format("the plan has no seed {} in {}", seed, title(*cell)));
+    throw InputError(fmt::format("the plan has no seed {} in {}", seed, cell->title()));
 
   return take_csv(*cell, study, seed, read_file(file, kLargestRunFile), file.string());
 }
@@ -336,7 +333,7 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
       any = true;
       std::size_t& place = used[cell.folder];
       for (const auto& [seed, curve] : runs) {
-        const std::string name = fmt::format("{}, seed {}", title(cell), seed);
+        const std::string name = fmt::format("{}, seed {}", cell.title(), seed);
         try {
           if (place == cell.seeds.size())
             throw InputError(name + ": the plan has no seed left for it");

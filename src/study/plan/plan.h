@@ -151,6 +151,8 @@ struct Cell {
   // Relative to the study's folder, from the names of row and column. Cells with the same runs (a
   // baseline in two rows that differ in an option of ours) share the folder of the first.
   std::string folder = {};
+
+  std::string title() const { return row + " / " + column; }  // for messages
 };
 
 // InputError with file, line, key and the nearest valid word where the text is not a plan.

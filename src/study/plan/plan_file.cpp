@@ -28,13 +28,6 @@ const Words kShows = {"table", "curves", "bars", "profile", "sweep", "maps", "ex
 const Words kStudyFiles = {"lock",    "locks", "record.toml", "report.html",   "tables",
                            "figures", "slurm", "claims",      "processor.txt", "smoke.txt"};
 
-template <typename Named>
-Words names_of(const std::vector<Named>& list) {
-  Words out;
-  for (const Named& entry : list) out.push_back(entry.name);
-  return out;
-}
-
 // A number as printed with a bound: "1250+", "<0.001".
 std::optional<PublishedNumber> bounded_figure(const std::string& printed) {
   if (printed.size() < 2) return std::nullopt;
@@ -346,8 +339,7 @@ class PlanFile {
                   const std::string& name) const {
     constexpr std::size_t kLongest = 200;
     const std::string folder = folder_name(name);
-    const bool one_line = std::ranges::none_of(name, [](unsigned char c) { return c < ' '; });
-    if (folder.empty() || name.size() > kLongest || !one_line) {
+    if (folder.empty() || name.size() > kLongest || !is_one_line(name)) {
       in_.refuse(entry, fmt::format("the name '{}' of a {} must have an ASCII letter or digit, no "
                                     "tab or new line, and at most {} characters",
                                     name, what, kLongest));

@@ -38,8 +38,7 @@ const SlurmKey kKeys[] = {{"partition", &SlurmOptions::partition},
 
 // Each value is a line of the script, or a part of one.
 void check_line(const std::string& key, const std::string& value) {
-  const bool one_line = std::ranges::none_of(value, [](unsigned char c) { return c < ' '; });
-  if (!one_line || value.empty())
+  if (value.empty() || !is_one_line(value))
     throw InputError(fmt::format("{} of slurm must be one line that is not empty", key));
 }
 
@@ -57,8 +56,7 @@ void set_slurm_option(SlurmOptions& options, const std::string& key,
   const auto found =
       std::ranges::find_if(kKeys, [&](const SlurmKey& each) { return each.name == key; });
   if (found == std::end(kKeys)) {
-    std::vector<std::string> valid;
-    for (const SlurmKey& each : kKeys) valid.push_back(each.name);
+    const std::vector<std::string> valid = names_of(kKeys);
     throw InputError(fmt::format("unknown key '{}' of slurm{}; it has {}", key,
                                  did_you_mean(key, valid), fmt::join(valid, ", ")));
   }

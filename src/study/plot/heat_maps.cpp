@@ -53,14 +53,11 @@ Range range_of(const HeatMap& map) {
 // Lines "x y value"; NaN, which stays white, for cells that were never visited.
 std::string block(const std::string& name, const HeatMap& map) {
   std::string out = fmt::format("${} << END\n", name);
-  for (int row = 0; row < map.grid.cells; ++row) {
-    for (int column = 0; column < map.grid.cells; ++column) {
-      const double value = map.grid.at(column, row);
-      const bool blank = map.shading == Shading::visits && value == 0;
-      out += fmt::format("{:.6g} {:.6g} {}\n", map.grid.center(0, column), map.grid.center(1, row),
-                         blank ? "NaN" : fmt::format("{:.6g}", value));
-    }
-  }
+  map.grid.for_each_cell([&](int column, int row, double x, double y) {
+    const double value = map.grid.at(column, row);
+    const bool blank = map.shading == Shading::visits && value == 0;
+    out += fmt::format("{:.6g} {:.6g} {}\n", x, y, blank ? "NaN" : fmt::format("{:.6g}", value));
+  });
   return out + "END\n";
 }
 

@@ -57,7 +57,7 @@ std::vector<std::string> bands_then_lines(std::vector<std::string> bands,
   return bands;
 }
 
-void Extent::take(double value) {
+void YRange::take(double value) {
   low = empty ? value : std::min(low, value);
   high = empty ? value : std::max(high, value);
   empty = false;
@@ -71,7 +71,7 @@ void PanelFigure::add_data(const std::string& block, const std::string& lines) {
 }
 
 void PanelFigure::add_panel(const std::string& settings, const std::vector<std::string>& plots,
-                            const Extent& y) {
+                            const YRange& y) {
   const std::string& title = titles_[panels_.size()];
   std::string text = kLook;
   if (titles_.size() > 1)

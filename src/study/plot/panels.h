@@ -24,7 +24,7 @@ std::vector<std::string> bands_then_lines(std::vector<std::string> bands,
                                           const std::vector<std::string>& lines);
 
 // The range of a panel's y values.
-struct Extent {
+struct YRange {
   double low = 0, high = 0;
   bool empty = true;
 
@@ -38,10 +38,10 @@ class PanelFigure {
 
   void add_data(const std::string& block, const std::string& lines);  // gnuplot's $block
   // Adds the next panel: gnuplot's settings, and the items of its `plot` command. A panel without
-  // plots says "not run". With an extent, the labels of the y axis do not overlap, and the margin
+  // plots says "not run". With a range, the labels of the y axis do not overlap, and the margin
   // is wide enough for them.
   void add_panel(const std::string& settings, const std::vector<std::string>& plots,
-                 const Extent& y = {});
+                 const YRange& y = {});
   void add_key(const std::string& style, const std::string& title);
 
   Figure figure(const std::string& caption) const;

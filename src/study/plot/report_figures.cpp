@@ -100,7 +100,7 @@ struct CurveBlock {
   bool single_point;
 };
 
-CurveBlock curve_block(const CellResult& result, const CurveAxis& axis, Extent& y) {
+CurveBlock curve_block(const CellResult& result, const CurveAxis& axis, YRange& y) {
   std::vector<std::vector<double>> returns, curves;
   for (const RunResult& run : result.runs) {
     returns.push_back(run.returns);
@@ -128,7 +128,7 @@ CurveBlock curve_block(const CellResult& result, const CurveAxis& axis, Extent& 
 
 // Lines "place mean low high colour" of a row's cells: scores, or wall times.
 std::string bar_lines(const StudyResults& results, const std::string& row, bool runtime,
-                      Extent& y) {
+                      YRange& y) {
   const auto colours = column_colours(results);
   std::string out;
   for (std::size_t c = 0; c < results.plan.columns.size(); ++c) {
@@ -147,7 +147,7 @@ std::string bar_lines(const StudyResults& results, const std::string& row, bool 
 }
 
 // Lines "place value" of the scores that the paper prints.
-std::string paper_lines(const StudyResults& results, const std::string& row, Extent& y) {
+std::string paper_lines(const StudyResults& results, const std::string& row, YRange& y) {
   std::string out;
   const auto& columns = results.plan.columns;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -231,7 +231,7 @@ std::optional<Figure> curves_figure(const StudyResults& results) {
   for (std::size_t r = 0; r < results.plan.rows.size(); ++r) {
     std::vector<std::string> bands, lines;
     double end = 0;
-    Extent y;
+    YRange y;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const CellResult& result = results.find(results.plan.rows[r].name, columns[c].name);
       if (result.runs.empty()) continue;
@@ -291,7 +291,7 @@ std::optional<Figure> bars_figure(const StudyResults& results) {
   bool has_paper = false;
   for (std::size_t r = 0; r < titles.size(); ++r) {
     std::vector<std::string> plots;
-    Extent y{.empty = false};  // bars start at zero
+    YRange y{.empty = false};  // bars start at zero
     if (const std::string bars = bar_lines(results, titles[r], runtime, y); !bars.empty()) {
       panels.add_data(fmt::format("b{}", r), bars);
       plots.push_back(

@@ -38,7 +38,7 @@ class Inspection {
     body_ += fmt::format("<h1>{}</h1>\n", escape_html(title));
     if (!has_gnuplot()) {
       remarks_.push_back("no figures: gnuplot is not installed (Debian: gnuplot-nox)");
-      body_ += "<p class=\"warning\">No figures: gnuplot is not installed.</p>\n";
+      body_ += html_paragraph("No figures: gnuplot is not installed.", "warning");
     }
     add_visits();
     add_shifts();
@@ -48,7 +48,7 @@ class Inspection {
       remarks_.push_back(fmt::format(
           "the networks of epoch {} are not in {}, where record.networks says they should be",
           fmt::join(missing, ", "), (request_.run / "networks").string()));
-      body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(remarks_.back()));
+      body_ += html_paragraph(remarks_.back(), "warning");
     }
     add_method();
     Report report{.page = request_.out / "inspect.html", .remarks = remarks_};
@@ -155,14 +155,11 @@ class Inspection {
     std::string text = "x,y";
     for (const auto& [title, grid] : columns) text += "," + title;
     text += "\n";
-    const Grid& first = *columns.front().second;
-    for (int row = 0; row < first.cells; ++row) {
-      for (int column = 0; column < first.cells; ++column) {
-        text += fmt::format("{},{}", first.center(0, column), first.center(1, row));
-        for (const auto& [title, grid] : columns) text += fmt::format(",{}", grid->at(column, row));
-        text += "\n";
-      }
-    }
+    columns.front().second->for_each_cell([&](int column, int row, double x, double y) {
+      text += fmt::format("{},{}", x, y);
+      for (const auto& [title, grid] : columns) text += fmt::format(",{}", grid->at(column, row));
+      text += "\n";
+    });
     write_file_atomically(request_.out / "tables" / (name + ".csv"), text);
   }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.h"
 #include "base/version.h"
-#include "study/report/tables.h"
 
 namespace ovde {
 
@@ -15,6 +15,11 @@ std::string class_of(const std::string& kind) {
 }
 
 }  // namespace
+
+std::string escape_html(const std::string& text) {
+  return replaced(text,
+                  {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
+}
 
 std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject) {
@@ -33,6 +38,10 @@ std::string run_subject(const fs::path& run) {
   const bool is_agent = name.starts_with("seed_");
   return fmt::format("run {}{}", is_agent ? folder.parent_path().filename().string() + "/" : "",
                      name);
+}
+
+std::string html_paragraph(const std::string& text, const std::string& kind) {
+  return text.empty() ? "" : fmt::format("<p{}>{}</p>\n", class_of(kind), escape_html(text));
 }
 
 std::string html_figure(const std::string& svg, const std::string& caption,

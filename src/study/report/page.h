@@ -12,13 +12,18 @@ namespace ovde {
 std::string html_page(const std::string& title, const std::string& body,
                       const std::string& subject);
 
+std::string escape_html(const std::string& text);
+
 // "run hopper/seed_0", for the footer: a page that is sent to others has no absolute paths.
 std::string run_subject(const fs::path& run);
 
 // A style or script of src/study/report/web, by its name.
 const std::string& page_file(const std::string& name);
 
-// An SVG element with a caption. `kind`: a class of the page's style.
+// A paragraph of text; empty without text. `kind`: a class of the page's style.
+std::string html_paragraph(const std::string& text, const std::string& kind = "");
+
+// An SVG element with a caption.
 std::string html_figure(const std::string& svg, const std::string& caption,
                         const std::string& kind = "");
 

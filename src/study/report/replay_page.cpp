@@ -8,15 +8,13 @@
 #include "io/files.h"
 #include "io/json.h"
 #include "study/report/page.h"
-#include "study/report/tables.h"
 #include "train/episode_recording.h"
 
 namespace ovde {
 
 namespace {
 
-constexpr std::size_t kMostRecordings = 3;           // on one page
-constexpr std::size_t kLargestRecording = 32 << 20;  // bytes
+constexpr std::size_t kMostRecordings = 3;  // on one page
 
 std::string viewer() {
   return fmt::format("<style>{}</style>\n<script>{}</script>\n", page_file("replay.css"),

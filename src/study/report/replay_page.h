@@ -13,6 +13,8 @@ namespace ovde {
 std::string replay_page(const std::string& title, const std::string& recording,
                         const std::string& source);
 
+inline constexpr std::size_t kLargestRecording = 32 << 20;  // bytes
+
 // The folder of a run whose recordings its report and the live page show.
 fs::path recordings_folder(const fs::path& run);
 

@@ -45,9 +45,7 @@ class ReportWriter {
     }
 
     body_ += fmt::format("<h1>{}</h1>\n", escape_html(results_.plan.title));
-    if (!results_.plan.text.empty())
-      body_ += fmt::format("<p>{}</p>\n", escape_html(results_.plan.text));
-    body_ += completeness_html(results_);
+    body_ += html_paragraph(results_.plan.text) + completeness_html(results_);
     if (!results_.plan.example.empty()) add_example();
     if (!results_.cells.empty()) {
       if (!scores.empty() || !goals.empty()) {
@@ -119,7 +117,7 @@ class ReportWriter {
     }
     if (results_.plan.show.empty()) return;
     if (!can_draw()) {
-      body_ += "<p class=\"warning\">No further figures: gnuplot is not installed.</p>\n";
+      body_ += html_paragraph("No further figures: gnuplot is not installed.", "warning");
       return;
     }
     if (results_.shows("curves"))
@@ -135,7 +133,7 @@ class ReportWriter {
     for (const Figure& figure : study_maps(results_, study_, missing)) add_figure(figure);
     for (const std::string& text : missing) {
       remarks_.push_back(text);
-      body_ += fmt::format("<p class=\"warning\">{}</p>\n", escape_html(text));
+      body_ += html_paragraph(text, "warning");
     }
   }
 

@@ -1,7 +1,6 @@
 #include "study/report/site.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -57,16 +56,6 @@ Site read_site(const fs::path& file) {
   return site;
 }
 
-std::string paragraph(const std::string& text) {
-  return text.empty() ? "" : fmt::format("<p>{}</p>\n", escape_html(text));
-}
-
-std::string difference_text(const WelchTest& test) {
-  const double largest = std::max(std::abs(test.low), std::abs(test.high));
-  return fmt::format("{} [{}, {}]", format_number(test.difference, largest),
-                     format_number(test.low, largest), format_number(test.high, largest));
-}
-
 std::string claims_html(const std::vector<Claim>& claims) {
   if (claims.empty()) return "";
   std::string rows;
@@ -79,7 +68,9 @@ std::string claims_html(const std::vector<Claim>& claims) {
         escape_html(fmt::format("{}: {} against {}", claim.row, claim.ours, claim.baseline)),
         {both(claim.paper_ours, claim.paper_baseline),
          ran ? both(claim.here_ours, claim.here_baseline) : "–",
-         claim.difference ? difference_text(*claim.difference) : "–",
+         claim.difference ? format_interval({claim.difference->difference, claim.difference->low,
+                                             claim.difference->high})
+                          : "–",
          ran ? escape_html(format_p(claim.p)) : "–", name(claim.outcome)});
   }
   return "<details><summary>The paper's claims, one by one</summary>" +
@@ -107,7 +98,7 @@ class SiteWriter {
     return html_page(
         site_.title,
         fmt::format("<h1>{}</h1>\n{}{}<h2>Overview</h2>\n{}{}", escape_html(site_.title),
-                    paragraph(site_.text), article_link(site_.page),
+                    html_paragraph(site_.text), article_link(site_.page),
                     html_table({"", "runs", "claims of the paper", "reproduced", "not reproduced",
                                 "the opposite", "not run"},
                                overview_, "words"),
@@ -139,7 +130,7 @@ class SiteWriter {
     overview_ += "</tr>\n";
 
     body_ += fmt::format("<h2 id=\"{}\">{}</h2>\n{}", id, escape_html(results.plan.title),
-                         paragraph(entry.text));
+                         html_paragraph(entry.text));
     if (results.measures("score"))
       body_ += to_html(score_table(results, tests)) + claims_html(claims);
     if (results.measures("frg")) body_ += to_html(goal_table(results));

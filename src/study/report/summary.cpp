@@ -85,10 +85,6 @@ std::string grey(const std::string& text) {
   return text.empty() ? "" : fmt::format("<span class=\"paper\">{}</span>", escape_html(text));
 }
 
-std::string format_interval(const Interval& interval) {
-  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", interval.estimate, interval.low, interval.high);
-}
-
 // "0-4,7", of runs in the order of their seeds.
 std::string seeds_text(const std::vector<RunResult>& runs) {
   std::string out;
@@ -123,16 +119,13 @@ std::string command_to_train(const CellResult& cell) {
 
 std::string completeness_html(const StudyResults& results) {
   if (results.cells.empty()) return "";
-  std::string out;
-  if (results.plan.smoke)
-    out += fmt::format("<p class=\"warning\">{}</p>\n", smoke_warning(results.plan));
+  std::string out = html_paragraph(smoke_warning(results.plan), "warning");
   std::vector<std::string> missing;
   std::size_t runs = 0, planned = 0;
   for (const CellResult& result : results.cells) {
     runs += result.runs.size();
     planned += result.cell.seeds.size();
-    if (result.runs.empty())
-      missing.push_back(escape_html(fmt::format("{} / {}", result.cell.row, result.cell.column)));
+    if (result.runs.empty()) missing.push_back(result.cell.title());
   }
   out +=
       fmt::format("<p>{} of {} {} {}reported here.", runs, plural(planned, "run"),
@@ -140,7 +133,7 @@ std::string completeness_html(const StudyResults& results) {
   if (missing.size() == results.cells.size()) {
     out += " Nothing has been run yet.";
   } else if (!missing.empty()) {
-    out += fmt::format(" Not run: {}.", fmt::join(missing, ", "));
+    out += escape_html(fmt::format(" Not run: {}.", fmt::join(missing, ", ")));
   }
   if (results.first_epochs) {
     out += fmt::format(" Only the first {} of each run count{}.",
@@ -149,17 +142,16 @@ std::string completeness_html(const StudyResults& results) {
   }
   out += "</p>\n";
   if (!results.unfinished.empty()) {
-    std::vector<std::string> each;
-    for (const std::string& text : results.unfinished) each.push_back(escape_html(text));
     out += fmt::format("<p class=\"warning\"><b>Not finished</b>{}: {}.</p>\n",
                        results.first_epochs ? "" : ", counted with the epochs so far",
-                       fmt::join(each, "; "));
+                       escape_html(fmt::format("{}", fmt::join(results.unfinished, "; "))));
   }
   for (std::size_t i = 0; i < std::min(results.notes.size(), kMostNotes); ++i)
-    out += fmt::format("<p class=\"warning\">Left out: {}.</p>\n", escape_html(results.notes[i]));
+    out += html_paragraph(fmt::format("Left out: {}.", results.notes[i]), "warning");
   if (results.notes.size() > kMostNotes) {
-    out += fmt::format("<p class=\"warning\">Left out for similar reasons: {} more.</p>\n",
-                       results.notes.size() - kMostNotes);
+    out += html_paragraph(
+        fmt::format("Left out for similar reasons: {} more.", results.notes.size() - kMostNotes),
+        "warning");
   }
   return out;
 }
@@ -337,24 +329,19 @@ std::string settings_html(const StudyResults& results) {
   std::string lines;
   for (const CellResult& result : results.cells) {
     if (result.runs.empty()) continue;
-    if (result.cell.imported) {
-      lines += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">runs of another "
-          "program</td></tr>\n",
-          escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
-          result.cell.epochs);
-      continue;
-    }
-    std::string asked;
+    std::vector<std::string> asked;
     for (const Setting& setting : result.asked)
-      asked += fmt::format("{}<code>{} = {}</code>", asked.empty() ? "" : ", ", setting.key,
-                           escape_html(to_string(setting.value)));
+      asked.push_back(
+          fmt::format("<code>{} = {}</code>", setting.key, escape_html(to_string(setting.value))));
+    if (asked.empty()) asked = {result.cell.imported ? "runs of another program" : "defaults"};
     lines += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n"
-        "<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n",
         escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
-        result.cell.epochs, asked.empty() ? "defaults" : asked,
-        escape_html(command_to_train(result)));
+        result.cell.epochs, fmt::join(asked, ", "));
+    if (result.cell.imported) continue;
+    lines +=
+        fmt::format("<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
+                    escape_html(command_to_train(result)));
   }
   if (lines.empty()) return "";
   return "<h2>Settings</h2>\n<div class=\"scroll\"><table "

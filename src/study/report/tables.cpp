@@ -11,18 +11,19 @@
 #include "stats/bootstrap.h"
 #include "stats/statistics.h"
 #include "study/analyse/csv.h"
+#include "study/report/page.h"
 
 namespace ovde {
 
 namespace {
-
-TableCell not_run() { return {.text = "not run", .missing = true}; }
 
 // A cell, and the number by which the best of a row is found; larger is better.
 struct Shown {
   TableCell cell;
   std::optional<double> goodness;
 };
+
+const Shown kNotRun = {{.text = "not run", .missing = true}, std::nullopt};
 
 // " (3 of 5 runs)" where runs are missing.
 std::string run_count(const CellResult& result) {
@@ -54,46 +55,47 @@ void mark_best(TableRow& row, const std::vector<std::optional<double>>& goodness
   }
 }
 
+// A row or group: show(column) is its cell, to which the paper's figure is added.
+template <typename Show>
+TableRow make_row(const Plan& plan, const std::string& measure, const std::string& name,
+                  Show show) {
+  TableRow out{.name = name};
+  std::vector<std::optional<double>> goodness;
+  for (const PlanColumn& column : plan.columns) {
+    Shown shown = show(column.name);
+    if (const PublishedNumber* figure = find_published(plan, measure, name, column.name))
+      shown.cell.paper = format_figure(*figure);
+    out.cells.push_back(std::move(shown.cell));
+    goodness.push_back(shown.goodness);
+  }
+  mark_best(out, goodness);
+  return out;
+}
+
 template <typename Show>
 Table make_table(const StudyResults& results, const std::string& measure, Show show) {
-  Table table;
-  table.name = measure;
-  for (const PlanColumn& column : results.plan.columns) table.columns.push_back(column.name);
+  Table table{measure, "", names_of(results.plan.columns), {}};
   for (const PlanRow& row : results.plan.rows) {
-    TableRow out{.name = row.name};
-    std::vector<std::optional<double>> goodness;
-    for (const std::string& column : table.columns) {
+    table.rows.push_back(make_row(results.plan, measure, row.name, [&](const std::string& column) {
       const CellResult& result = results.find(row.name, column);
-      Shown shown = result.runs.empty() ? Shown{not_run(), std::nullopt} : show(result);
-      if (const PublishedNumber* figure = find_published(results.plan, measure, row.name, column))
-        shown.cell.paper = format_figure(*figure);
-      out.cells.push_back(std::move(shown.cell));
-      goodness.push_back(shown.goodness);
-    }
-    mark_best(out, goodness);
-    table.rows.push_back(std::move(out));
+      return result.runs.empty() ? kNotRun : show(result);
+    }));
   }
   return table;
 }
 
 // The mean over the rows of a group; "not run" if one of them is missing.
-TableRow group_row(const StudyResults& results, const Group& group, const Table& table) {
-  TableRow out{.name = group.name, .group = true};
-  std::vector<std::optional<double>> goodness;
-  for (const std::string& column : table.columns) {
+TableRow group_row(const StudyResults& results, const Group& group) {
+  TableRow out = make_row(results.plan, "score", group.name, [&](const std::string& column) {
     std::vector<double> means;
     for (const std::string& row : group.rows) {
       const CellResult& result = results.find(row, column);
-      if (!result.runs.empty()) means.push_back(mean(result.scores()));
+      if (result.runs.empty()) return kNotRun;
+      means.push_back(mean(result.scores()));
     }
-    const bool whole = means.size() == group.rows.size();
-    TableCell cell = whole ? TableCell{.text = format_number(mean(means))} : not_run();
-    if (const PublishedNumber* figure = find_published(results.plan, "score", group.name, column))
-      cell.paper = format_figure(*figure);
-    out.cells.push_back(std::move(cell));
-    goodness.push_back(whole ? std::optional(mean(means)) : std::nullopt);
-  }
-  mark_best(out, goodness);
+    return Shown{{.text = format_number(mean(means))}, mean(means)};
+  });
+  out.group = true;
   return out;
 }
 
@@ -159,6 +161,12 @@ std::string format_spread(double mean, double deviation) {
   return format_number(mean, deviation) + " ± " + format_number(deviation, mean);
 }
 
+std::string format_interval(const Interval& interval) {
+  const double largest = std::max(std::abs(interval.low), std::abs(interval.high));
+  return fmt::format("{} [{}, {}]", format_number(interval.estimate, largest),
+                     format_number(interval.low, largest), format_number(interval.high, largest));
+}
+
 std::string format_figure(const PublishedNumber& figure) {
   const bool whole = figure.value == std::floor(figure.value) && !figure.deviation;
   const std::string value = whole && figure.value >= 1 ? fmt::format("{:.0f}", figure.value)
@@ -180,8 +188,7 @@ Table score_table(const StudyResults& results, const std::vector<Comparison>& co
     cell.mark = beats_all(comparisons, result.cell.row, result.cell.column);
     return Shown{cell, mean(scores)};
   });
-  for (const Group& group : results.plan.groups)
-    table.rows.push_back(group_row(results, group, table));
+  for (const Group& group : results.plan.groups) table.rows.push_back(group_row(results, group));
   const bool several = std::ranges::any_of(
       results.cells, [](const CellResult& result) { return result.runs.size() > 1; });
   table.caption = fmt::format("Score: mean evaluation return over {}{}.", scored_epochs(results),
@@ -294,11 +301,6 @@ struct Markup {
 };
 
 }  // namespace
-
-std::string escape_html(const std::string& text) {
-  return replaced(text,
-                  {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
-}
 
 std::string to_markdown(const Table& table) {
   constexpr Markup markup{escape_markdown, "**", "**", " ▲", " (paper: ", ")"};

@@ -43,20 +43,11 @@ std::vector<Pose> poses_at(const EpisodeRecording& recording, const RecordedEpis
 class Camera {
  public:
   explicit Camera(const EpisodeRecording& recording) : still_(recording.leaves_path) {
-    const auto poses = poses_at(recording, recording.episodes.front(), 0);
-    std::size_t next = 0;
-    for (const Solid& solid : recording.solids) {
-      if (solid.kind == Solid::Kind::plane) continue;
-      const Pose& pose = solid.fixed ? *solid.fixed : poses[next++];
-      if (!solid.fixed || still_) include(pose, std::ranges::max(solid.size));
-    }
-    double span = 0;
-    for (int k = 0; k < 3; ++k) {
-      view_.target[k] = (low_[k] + high_[k]) / 2;
-      span = std::max(span, high_[k] - low_[k]);
-    }
-    const bool is_flat = high_[2] - low_[2] < 0.35 * span;
-    view_.distance = (still_ ? 1.35 : 1.8) * span;
+    const SolidBox box(recording.solids, poses_at(recording, recording.episodes.front(), 0),
+                       still_);
+    const bool is_flat = box.height() < 0.35 * box.span();
+    view_.target = box.middle();
+    view_.distance = (still_ ? 1.35 : 1.8) * box.span();
     view_.azimuth = still_ ? 80 : 105;
     view_.elevation = still_ ? -55 : is_flat ? -45 : -14;
   }
@@ -74,14 +65,7 @@ class Camera {
   }
 
  private:
-  void include(const Pose& pose, double reach) {
-    for (int k = 0; k < 3; ++k) {
-      low_[k] = std::min(low_[k], pose.position[k] - reach);
-      high_[k] = std::max(high_[k], pose.position[k] + reach);
-    }
-  }
   bool still_;
-  std::array<double, 3> low_ = {1e9, 1e9, 1e9}, high_ = {-1e9, -1e9, -1e9};
   Renderer::View view_;
 };
 

@@ -20,7 +20,7 @@ TEST(Panels, StepsOfAnAxisAreRoundAndFew) {
 
 TEST(Panels, LabelsFitTheMargin) {
   PanelFigure panels("p", {"one", "two"});
-  Extent y;
+  YRange y;
   y.take(15.7);
   panels.add_panel("", {"$a"}, y);  // gnuplot's own steps for a single number
   y.take(-12345);

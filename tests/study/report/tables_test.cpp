@@ -112,6 +112,11 @@ TEST(Tables, CaptionsNameTheEpochsThatAreScored) {
   EXPECT_EQ(caption(), "Score: mean evaluation return over the last evaluated epoch (epoch 9)");
 }
 
+TEST(Tables, NumbersOfAnIntervalHaveTheSameDecimals) {
+  EXPECT_EQ(format_interval({99.5, 98, 101}), "99.5 [98.0, 101.0]");
+  EXPECT_EQ(format_interval({-1000, -1020, 4}), "-1000 [-1020, 4]");
+}
+
 TEST(Tables, UntrainedEpochsAreNotMisses) {
   StudyResults results = known_results();
   results.cells[0].runs[3].returns.resize(40);
