@@ -262,13 +262,17 @@ class MujocoEnv final : public Env,
   }
 
   std::optional<Bytes> save() const override {
-    auto* const self = const_cast<MujocoEnv*>(this);  // saving changes nothing
-    return save_with([self](Archive& archive) { self->archive(archive); });
+    return save_with([this](Archive& archive) { archive(*this); });
   }
 
   bool restore(std::span<const std::byte> bytes) override {
-    restore_with(bytes, [this](Archive& archive) { this->archive(archive); });
+    restore_with(bytes, [this](Archive& archive) { archive(*this); });
     return true;
+  }
+
+  void archive(Archive& archive) {
+    archive(seed_, steps_, simulation_);
+    rules_->archive(archive, simulation_);
   }
 
   std::span<const RewardTerm> reward_terms() const override { return rules_->reward_terms(); }
@@ -277,11 +281,6 @@ class MujocoEnv final : public Env,
   std::vector<Pose> poses() const override { return poses_.read(simulation_); }
 
  private:
-  void archive(Archive& archive) {
-    archive(seed_, steps_, simulation_);
-    rules_->archive(archive, simulation_);
-  }
-
   template <typename Place>
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;
