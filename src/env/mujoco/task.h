@@ -93,6 +93,12 @@ struct MujocoTask {
   std::unique_ptr<MujocoRules> make_rules() const;
 };
 
+// Names and units of the elements of a vector ("<name>_x"), a quaternion ("<name>_qw") or one
+// number
+// ("<name>"), each with `end`.
+std::vector<Signal> parts(const std::string& name, int size, const std::string& unit,
+                          const std::string& end = "");
+
 // Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
 // joint "<joint>_x", "_qw" and so on.
 struct StateSignals {
