@@ -89,7 +89,7 @@ void find_runs(const Folder& top, const fs::path& folder, int depth, Seen& seen,
 
 std::vector<fs::path> run_folders(const Folder& folder) {
   check_folder(folder.path());
-  holds_config(folder.path());  // InputError if it cannot be read, as of the next line
+  holds_config(folder.path());  // this line and the next: InputError if it cannot be read
   paths_in(folder.path());
   std::vector<fs::path> found;
   Seen seen;
