@@ -20,8 +20,8 @@ namespace {
 constexpr double kConstant = 1e-12;  // the range of a number that does not change
 constexpr double kRuling = 100;      // a term this much larger than all others together
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Extent kEmpty = {kInfinity, -kInfinity, 0};
+constexpr Extent kEmpty = {std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity(), 0};
 
 // The mean is a sum until the last value.
 void add(Extent& extent, double x) {
