@@ -295,6 +295,6 @@ def make_adapter(name: str) -> Any:
     if source is None:
         raise _core.InputError(
             f"{name} is a Python environment, and the function that makes it is not stored: "
-            "ovde.resume(folder, env_factory) continues the run, ovde.evaluate(ovde.Policy.load(folder), env) evaluates it"
+            "ovde.resume(folder, env_factory) continues the run, ovde.evaluate(folder, env_factory) evaluates it"
         )
     return source.pool.adapter() if source.pool is not None else Adapter(source)
