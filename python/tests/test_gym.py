@@ -298,8 +298,9 @@ def test_another_environment_of_the_same_name_has_its_own_spread(tmp_path, small
 
 
 def test_worker_processes_change_nothing(tmp_path, small):
-    here = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "here", **small)
-    there = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "there", workers=2, **small)
+    more = {"seeds": range(4), "epochs": 4, "sensor": {"noise": 0.1}, **small}
+    here = ovde.train(Line, "dsac", out=tmp_path / "here", **more)
+    there = ovde.train(Line, "dsac", out=tmp_path / "there", workers=2, **more)
     for a, b in zip(here.folders, there.folders):
         assert_same_run(a, b)
 
