@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from . import _core, _gym
 from ._arguments import count
-from ._run import PathLike, Run
+from ._run import PathLike, Run, run_folder
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,25 @@ class Evaluation:
         return f"return {self.mean:.2f} (std {self.std:.2f}, {episodes} episode{'s' if episodes > 1 else ''})"
 
 
+def _history(path: Optional[PathLike]) -> int:
+    """task.history of the run in this folder, or of this policy file; 0 if there is no run."""
+    file = run_folder(path) / "config.toml" if path is not None else None
+    return int(_core.raw_settings(str(file)).get("task.history", 0)) if file is not None and file.is_file() else 0
+
+
+def _at_rest(box: Any) -> np.ndarray:
+    return (box.low.astype(float) + box.high) / 2
+
+
 def evaluate(
     policy: Union[Run, _core.Policy, PathLike], env: Union[str, Any] = None, episodes: int = 10, *, seed: int = 0
 ) -> Evaluation:
     """Plays episodes with a trained policy, without exploration.
 
     `policy` is a Run (its first seed), a Policy, or the path of either. `env` is a Gymnasium environment, a function
-    that makes one, or the name of a task of the library; without it, the run's own task is played, with the noise,
-    the disturbances and the history that the run was trained with. Episode i is reset with seed + i. An environment
-    without a time limit ends after 1000 steps.
+    that makes one, or the name of a task of the library. It is played as it is, with the run's history (task.history).
+    Without `env`, the run's own task is played, with the noise, the disturbances and the history that the run was
+    trained with. Episode i is reset with seed + i. An environment without a time limit ends after 1000 steps.
 
     >>> import ovde
     >>> run = getfixture("trained_run")
@@ -76,21 +87,29 @@ def evaluate(
     returns, lengths = np.zeros(episodes), np.zeros(episodes, int)
     try:
         size = spaces.flatdim(observations)
-        if size != policy.observation_size:
+        # an environment of ovde.make may have the history already
+        history = 0 if size == policy.observation_size else _history(path)
+        at_rest = _at_rest(spaces.flatten_space(actions)) if history else np.zeros(0)
+        if size + history * (size + len(at_rest)) != policy.observation_size:
             raise _core.InputError(
-                f"the policy takes {policy.observation_size} numbers, and the environment gives {size}; a run's own task, "
-                "with its history, is played without env: ovde.evaluate(run)"
+                f"the policy takes {policy.observation_size} numbers, and the environment gives {size}; to play with the "
+                "run's history (task.history), give the run, not its policy alone: ovde.evaluate(run, env)"
             )
         for i in range(episodes):
             observation, _ = env.reset(seed=seed + i)
+            # the newest first; before the start, the first observation and the action at rest
+            seen = deque([spaces.flatten(observations, observation)] * (history + 1), maxlen=history + 1)
+            taken = deque([at_rest] * history, maxlen=history)
             ended = False
             while not ended:
-                flat = policy(spaces.flatten(observations, observation))
+                flat = policy(np.concatenate([*seen, *taken]))
                 if isinstance(actions, spaces.Box):
                     action = np.clip(flat.reshape(actions.shape), actions.low, actions.high).astype(actions.dtype)
                 else:
                     action = spaces.unflatten(actions, flat)
                 observation, reward, terminated, truncated, _ = env.step(action)
+                seen.appendleft(spaces.flatten(observations, observation))
+                taken.appendleft(flat)
                 returns[i] += float(reward)
                 lengths[i] += 1
                 ended = bool(terminated or truncated) or lengths[i] >= limit

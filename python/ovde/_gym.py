@@ -43,6 +43,7 @@ class Source:
         self.failure: Optional[BaseException] = None  # the first exception of an environment
         self.lost_because: Optional[str] = None  # why a saved episode could not be restored
         self.pool: Any = None  # worker processes
+        self.spread: Optional[list[float]] = None  # of the observations, once it is measured
         env = _made(factory)
         try:
             other = _made(factory)
@@ -121,7 +122,20 @@ _EPISODE = struct.Struct("<16sQQQ")  # mark, seed, steps, bytes of actions
 _MARK = b"ovde episode 1"
 
 
-class Adapter:
+class SourceAdapter:
+    """What the library asks of each environment of a source."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.observation_size = source.observation_size
+        self.low, self.high = source.low, source.high
+
+    def fail(self, exception: BaseException) -> None:
+        if self.source.failure is None:
+            self.source.failure = exception
+
+
+class Adapter(SourceAdapter):
     """One environment of a source, made at its first reset.
 
     A state in the middle of an episode is saved as the episode's seed and actions, and restored by playing them in a
@@ -131,11 +145,9 @@ class Adapter:
     def __init__(self, source: Source, env: Any = None):
         from gymnasium import spaces
 
-        self.source = source
+        super().__init__(source)
         self._env = env
         self._spaces = spaces
-        self.observation_size = source.observation_size
-        self.low, self.high = source.low, source.high
         actions, observations = source.action_space, source.observation_space
         self._plain_actions = isinstance(actions, spaces.Box)
         self._plain_observations = isinstance(observations, spaces.Box)
@@ -205,10 +217,6 @@ class Adapter:
         if not np.array_equal(flat(self._observation), saved, equal_nan=True):
             return "the environment has changed: the saved actions lead to another observation"
         return None
-
-    def fail(self, exception: BaseException) -> None:
-        if self.source.failure is None:
-            self.source.failure = exception
 
     def close(self) -> None:
         if self._env is not None:
@@ -287,6 +295,6 @@ def make_adapter(name: str) -> Any:
     if source is None:
         raise _core.InputError(
             f"{name} is a Python environment, and the function that makes it is not stored: "
-            "ovde.resume(folder, env_factory) continues the run, ovde.evaluate(ovde.Policy.load(folder), env) evaluates it"
+            "ovde.resume(folder, env_factory) continues the run, ovde.evaluate(folder, env_factory) evaluates it"
         )
     return source.pool.adapter() if source.pool is not None else Adapter(source)

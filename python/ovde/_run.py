@@ -25,6 +25,13 @@ def _know_task(folder: PathLike) -> None:
             return
 
 
+def run_folder(path: PathLike) -> Path:
+    """The run's folder of a policy file, which may lie deeper in it; another path is returned as it is."""
+    file = Path(path)
+    above = (folder for folder in file.parents if file.is_file() and (folder / "config.toml").is_file())
+    return next(above, file)
+
+
 class Curves(Mapping[str, np.ndarray]):
     """The columns of progress.csv, each an array (seeds, epochs). NaN: not measured (train.eval_epochs, a task without
     a goal), or not yet trained."""

@@ -13,7 +13,7 @@ import numpy as np
 from . import _core, _gym
 from ._arguments import count, seed_list
 from ._progress import Event, Progress, bar_for
-from ._run import PathLike, Run, status
+from ._run import PathLike, Run, run_folder, status
 
 
 class Stress:
@@ -57,11 +57,7 @@ class Stress:
 
 def _runs_in(paths: list[str]) -> list[dict]:
     """The runs in folders, or of policy files, which may lie in a folder of their run."""
-    folders = []
-    for path in map(Path, paths):
-        above = [folder for folder in path.parents if path.is_file() and (folder / "config.toml").is_file()]
-        folders.append(above[0] if above else path)
-    return [run for folder in folders for run in status(folder)]
+    return [run for path in paths for run in status(run_folder(path))]
 
 
 def stress(

@@ -21,7 +21,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ._gym import Adapter, Source, flat
+from ._gym import Adapter, Source, SourceAdapter, flat
 
 _RESET, _STEP, _SAVE, _RESTORE = b"r", b"s", b"p", b"u"
 _DONE, _FAILED = b"o", b"x"
@@ -85,14 +85,13 @@ class Pool:
                 process.wait()
 
 
-class RemoteAdapter:
+class RemoteAdapter(SourceAdapter):
     """An Adapter whose environment is in a worker process, where it is made at its first reset."""
 
     def __init__(self, pool: Pool, source: Source):
-        self._pool, self._source = pool, source
+        super().__init__(source)
+        self._pool = pool
         self._connection: Optional[Connection] = None
-        self.observation_size = source.observation_size
-        self.low, self.high = source.low, source.high
 
     def _ask(self, request: bytes) -> memoryview:
         if self._connection is None:
@@ -118,19 +117,15 @@ class RemoteAdapter:
         return np.frombuffer(reply[_OUTCOME.size :]), reward, bool(terminated), bool(truncated), bool(success)
 
     def save(self) -> Optional[bytes]:
-        if self._source.unsaved_because is not None or self._connection is None:
+        if self.source.unsaved_because is not None or self._connection is None:
             return None
         return bytes(self._ask(_SAVE))
 
     def restore(self, state: bytes) -> bool:
         why = bytes(self._ask(_RESTORE + state)).decode()
         if why:
-            self._source.lost_because = why
+            self.source.lost_because = why
         return not why
-
-    def fail(self, exception: BaseException) -> None:
-        if self._source.failure is None:
-            self._source.failure = exception
 
     def close(self) -> None:
         if self._connection is not None:

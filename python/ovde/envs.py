@@ -172,7 +172,7 @@ class NoiseWrapper(gymnasium.Wrapper, RecordConstructorArgs):
             raise _core.InputError("noise on observations is for Box observations")
         self._noise = noise
         self._adapter = _Passing(env)
-        self._core = _core.OneEnv.with_noise(self._adapter, noise)
+        self._core = _core.OneEnv.with_noise(self._adapter, {f"noise.{key}": value for key, value in noise.items()})
         self._seeded = False
 
     def _observation(self, flat: np.ndarray) -> Any:

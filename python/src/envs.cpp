@@ -7,9 +7,9 @@
 
 #include <ovde/error.h>
 #include "base/clock.h"
-#include "base/suggestion.h"
 #include "bindings.h"
 #include "config/build.h"
+#include "config/config_keys.h"
 #include "env/noise.h"
 #include "env/wrappers.h"
 #include "python_env.h"
@@ -33,23 +33,11 @@ void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
   }
 }
 
-NoiseOptions noise_of(const py::dict& values) {
-  NoiseOptions options;
-  const auto fields = noise_options();
-  std::vector<std::string> names;
-  for (const auto& field : fields) names.push_back(field.option.name);
-  for (const auto& [key, value] : values) {
-    const auto name = key.cast<std::string>();
-    const auto found = std::ranges::find(names, name);
-    if (found == names.end())
-      throw InputError(
-          fmt::format("unknown key '{}' of table noise{}", name, did_you_mean(name, names)));
-    const auto& field = fields[found - names.begin()];
-    const OptionValue wanted = to_option_value(name, value);
-    check_option(field.option, wanted, "noise");
-    field.set(options, wanted);
-  }
-  return options;
+NoiseOptions noise_of(const py::dict& settings) {
+  Config config;
+  for (const Setting& setting : to_settings(settings))
+    check_setting(setting, config_tables()).set(config, setting.value);
+  return config.noise;
 }
 
 }  // namespace
@@ -70,16 +58,17 @@ Config config_of_run(const std::string& path) {
 }
 
 std::uint64_t EpisodeSeeds::first(std::uint64_t seed) {
-  restore(seed, 0);
+  seed_ = seed;
+  stream_ = Random(seed, Stream::episode_seeds);
   return seed;
 }
 
 std::uint64_t EpisodeSeeds::next() { return next_episode_seed(stream_); }
 
-void EpisodeSeeds::restore(std::uint64_t seed, std::uint64_t position) {
-  seed_ = seed;
-  stream_ = Random(seed, Stream::episode_seeds);
-  stream_.seek(position);
+void EpisodeSeeds::archive(Archive& archive) {
+  archive(seed_);
+  if (archive.restores()) first(seed_);
+  archive(stream_);
 }
 
 OneEnv::OneEnv(std::unique_ptr<Env> env, bool has_goal, int horizon)
@@ -101,19 +90,14 @@ py::tuple OneEnv::step(const Numbers& action) {
 std::optional<py::bytes> OneEnv::save() const {
   const auto saved = saved_state(*env_);
   if (!saved) return std::nullopt;
-  ByteWriter out;
-  out.put(seeds_.seed());
-  out.put(seeds_.position());
-  out.put_bytes(*saved);
-  return py::bytes(reinterpret_cast<const char*>(out.bytes().data()), out.bytes().size());
+  const Bytes bytes = save_with([&](Archive& archive) { archive(seeds_, *saved); });
+  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 void OneEnv::restore(const std::string& bytes) {
-  ByteReader in(std::as_bytes(std::span(bytes)));
-  const auto seed = in.get<std::uint64_t>();
-  seeds_.restore(seed, in.get<std::uint64_t>());
-  if (!restore_state(*env_, in.get_bytes()))
-    throw Error("this environment cannot restore its state");
+  Bytes saved;
+  restore_with(std::as_bytes(std::span(bytes)), [&](Archive& archive) { archive(seeds_, saved); });
+  if (!restore_state(*env_, saved)) throw Error("this environment cannot restore its state");
 }
 
 ManyEnvs::ManyEnvs(const Config& config, int count, int threads, bool copies)
@@ -290,11 +274,12 @@ void bind_envs(py::module_& module) {
           "path"_a)
       .def_static(
           "with_noise",
-          [](py::object adapter, const py::dict& noise) {
-            auto env = with_noise(std::make_unique<PythonEnv>(std::move(adapter)), noise_of(noise));
+          [](py::object adapter, const py::dict& settings) {
+            auto env =
+                with_noise(std::make_unique<PythonEnv>(std::move(adapter)), noise_of(settings));
             return std::make_unique<OneEnv>(std::move(env), false, 0);
           },
-          "adapter"_a, "noise"_a)
+          "adapter"_a, "settings"_a)
       .def_property_readonly("horizon", &OneEnv::horizon)
       .def("reset", &OneEnv::reset, "seed"_a = py::none())
       .def("step", &OneEnv::step, "action"_a)

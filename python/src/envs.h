@@ -13,6 +13,7 @@
 #include <pybind11/pybind11.h>
 
 #include <ovde/env.h>
+#include "base/archive.h"
 #include "base/team.h"
 #include "config/config.h"
 #include "convert.h"
@@ -27,9 +28,7 @@ class EpisodeSeeds {
  public:
   std::uint64_t first(std::uint64_t seed);
   std::uint64_t next();
-  std::uint64_t position() const { return stream_.position(); }
-  std::uint64_t seed() const { return seed_; }
-  void restore(std::uint64_t seed, std::uint64_t position);
+  void archive(Archive& archive);
 
  private:
   std::uint64_t seed_ = 0;

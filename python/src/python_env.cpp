@@ -8,7 +8,6 @@
 
 #include <ovde/error.h>
 #include "convert.h"
-#include "env/disturbances/disturbances.h"
 #include "gil.h"
 #include "job.h"
 
@@ -117,6 +116,15 @@ bool PythonEnv::restore(std::span<const std::byte> bytes) {
   });
 }
 
+// The source keeps it for all its environments.
+std::vector<double> PythonEnv::spread() {
+  return called([&] {
+    const py::object source = adapter_.attr("source");
+    if (source.attr("spread").is_none()) source.attr("spread") = observation_spread(*this);
+    return source.attr("spread").cast<std::vector<double>>();
+  });
+}
+
 void interrupt_environments() {
   for (const unsigned long thread : calling)
     PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
@@ -124,7 +132,6 @@ void interrupt_environments() {
 
 void register_python_task(const std::string& name, const std::string& summary, int horizon,
                           int steps_per_epoch, bool has_goal) {
-  forget_spread(name);
   if (std::ranges::find(tasks(), name, &Task::name) != tasks().end()) return;
   if (Job::any_running()) {
     throw Error(

@@ -6,10 +6,11 @@
 #include <pybind11/pybind11.h>
 
 #include <ovde/env.h>
+#include "env/disturbances/disturbances.h"
 
 namespace ovde::python {
 
-class PythonEnv final : public Env, public Restorable {
+class PythonEnv final : public Env, public Restorable, public KeepsSpread {
  public:
   explicit PythonEnv(pybind11::object adapter);
   ~PythonEnv() override;
@@ -20,6 +21,7 @@ class PythonEnv final : public Env, public Restorable {
   Step step(std::span<const double> action, std::span<double> observation) override;
   std::optional<Bytes> save() const override;
   bool restore(std::span<const std::byte> bytes) override;
+  std::vector<double> spread() override;
 
  private:
   // Takes the interpreter's lock; the adapter's source keeps a Python exception, which becomes an

@@ -298,7 +298,7 @@ def test_noise_can_be_trained_on_and_resumed(tmp_path, small):
 
 
 def test_noise_refuses_unsupported_spaces():
-    with pytest.raises(ovde.InputError, match="did you mean action"):
+    with pytest.raises(ovde.InputError, match="did you mean noise.action"):
         ovde.wrap_noise(Line(), acton=0.1)
     with pytest.raises(ovde.InputError, match="noise.action"):
         ovde.wrap_noise(Line(), action=-1)

@@ -244,8 +244,31 @@ def test_evaluates_on_the_runs_own_environment(tmp_path, small, task):
         assert ovde.evaluate(path, episodes=3, seed=5).returns.tolist() == own.returns.tolist()
     with pytest.raises(ovde.InputError, match="a policy without its run has no task"):
         ovde.evaluate(run.policy())
-    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; a run's own"):
-        ovde.evaluate(run, task)
+    assert ovde.evaluate(run, task, 1).returns.shape == (1,)
+    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; to play with the"):
+        ovde.evaluate(run.policy(), task)
+
+
+def test_evaluates_a_given_environment_with_the_runs_history(tmp_path, small):
+    run = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", task={"history": 2}, **small)
+    result = ovde.evaluate(run, Line, 3, seed=5)
+    assert ovde.evaluate(tmp_path / "x" / "policy.safetensors", Line, 3, seed=5).returns.tolist() == result.returns.tolist()
+
+    env, policy, total = Line(), run.policy(), 0.0
+    observation, _ = env.reset(seed=6)
+    seen, taken = [observation] * 3, [np.zeros(env.action_space.shape)] * 2
+    for _ in range(result.lengths.astype(int)[1]):
+        action = policy(np.concatenate(seen + taken)).astype(np.float32)
+        observation, reward, *_ = env.step(action)
+        seen, taken, total = [observation] + seen[:2], [action] + taken[:1], total + reward
+    assert result.returns[1] == pytest.approx(total, abs=1e-6)
+
+
+def test_a_history_in_python_is_that_of_training(tmp_path, small):
+    run = ovde.train("GridChaos-v0:s", "sac", epochs=1, out=tmp_path / "x", task={"history": 2, "horizon": 150}, **small)
+    own = ovde.evaluate(run, episodes=3, seed=5)
+    given = ovde.evaluate(run, ovde.make("GridChaos-v0:s", horizon=150), 3, seed=5)
+    assert given.returns.tolist() == own.returns.tolist() and given.lengths.tolist() == own.lengths.tolist()
 
 
 def test_evaluate_needs_a_python_environment(tmp_path, small):
@@ -275,8 +298,9 @@ def test_another_environment_of_the_same_name_has_its_own_spread(tmp_path, small
 
 
 def test_worker_processes_change_nothing(tmp_path, small):
-    here = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "here", **small)
-    there = ovde.train(Line, "dsac", seeds=range(4), epochs=4, out=tmp_path / "there", workers=2, **small)
+    more = {"seeds": range(4), "epochs": 4, "sensor": {"noise": 0.1}, **small}
+    here = ovde.train(Line, "dsac", out=tmp_path / "here", **more)
+    there = ovde.train(Line, "dsac", out=tmp_path / "there", workers=2, **more)
     for a, b in zip(here.folders, there.folders):
         assert_same_run(a, b)
 
@@ -447,7 +471,7 @@ def test_the_program_reads_runs_of_python_environments(tmp_path, small):
     for words in (["eval", "x"], ["train", "--resume", "x", "--epochs", "2"]):
         done = program(*words)
         assert done.returncode != 0 and "ovde.resume(folder, env_factory)" in done.stderr
-        assert "ovde.evaluate(ovde.Policy.load(folder), env)" in done.stderr
+        assert "ovde.evaluate(folder, env_factory)" in done.stderr
 
 
 def test_a_run_can_be_read_without_its_environment(tmp_path, small, script):

@@ -2,6 +2,7 @@
 // them back in the same order.
 #pragma once
 
+#include <cassert>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -22,6 +23,7 @@ class Archive {
   // Whether all bytes have been read.
   bool at_end() const { return restores() && in_->empty(); }
 
+  // Members that are const can be saved only: saving changes nothing.
   template <typename... Members>
   void operator()(Members&&... members) {
     (visit(members), ...);
@@ -35,6 +37,11 @@ class Archive {
     } else {
       out_->put(value);
     }
+  }
+  template <typename T>
+  void visit(const T& value) {
+    assert(!restores());
+    visit(const_cast<T&>(value));
   }
   // A byte of a file may be neither 0 nor 1.
   void visit(bool& flag) {

@@ -1,4 +1,4 @@
-// The short name of std::filesystem, and questions that have no errors.
+// The short name of std::filesystem, and checks that do not throw.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@ namespace ovde {
 
 namespace fs = std::filesystem;
 
-// False where the disk does not say.
+// False if the file system reports an error.
 inline bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);

@@ -7,7 +7,7 @@
 
 namespace ovde {
 
-// Empty where the system does not tell.
+// Empty if the system reports an error.
 inline std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";

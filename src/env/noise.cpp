@@ -109,7 +109,7 @@ class Noise final : public Disturbance {
  private:
   void draw(std::uint64_t seed) override;
   void observe_first(std::span<double> observation) override { add_noise(observation); }
-  void archive(Archive& archive) override {
+  void archive_episode(Archive& archive) override {
     for (Random& random : random_) archive(random);
   }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <ovde/random.h>
+#include "base/archive.h"
 
 namespace ovde {
 
@@ -28,8 +29,18 @@ class Plane final : public Env, public Restorable, public Disturbable {
   std::optional<double> coordinate(const std::string& name) const override;
   std::vector<std::string> coordinates() const override { return {"x", "y"}; }
   Signals signals() const override;
-  std::optional<Bytes> save() const override;
-  bool restore(std::span<const std::byte> bytes) override;
+  std::optional<Bytes> save() const override {
+    return save_with([this](Archive& archive) { archive(*this); });
+  }
+  bool restore(std::span<const std::byte> bytes) override {
+    restore_with(bytes, [this](Archive& archive) { archive(*this); });
+    return true;
+  }
+  void archive(Archive& archive) {
+    archive(seed_);
+    if (archive.restores()) random_ = Random(seed_, Stream::environment);
+    archive(random_, position_);
+  }
 
  private:
   void check_inside(const OptionValues& options, const char* name) const;
@@ -96,23 +107,6 @@ std::optional<double> Plane::coordinate(const std::string& name) const {
 Signals Plane::signals() const {
   return {.observation = {{"x", ""}, {"y", ""}},
           .action = {{"direction", fmt::format("{:.6g} rad", ground_.angle)}, {"distance", ""}}};
-}
-
-std::optional<Bytes> Plane::save() const {
-  ByteWriter out;
-  out.put(seed_);
-  out.put(random_.position());
-  out.put(position_);
-  return out.take();
-}
-
-bool Plane::restore(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  seed_ = in.get<std::uint64_t>();
-  random_ = Random(seed_, Stream::environment);
-  random_.seek(in.get<std::uint64_t>());
-  position_ = in.get<Point>();
-  return true;
 }
 
 void Plane::check_inside(const OptionValues& options, const char* name) const {

@@ -17,21 +17,21 @@ bool is_built_in(const Task& task);
 
 // A task file is a task whose name is its path, "robot.toml" (docs/task_files.md).
 inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }
-// The key of a configuration that says which version of the task file its run has.
+// The configuration key with the SHA-256 of the run's task file.
 inline constexpr const char* kTaskDigest = "task.sha256";
 // Reads it at the first call; InputError with file and line if it is wrong.
 const Task& find_task_file(const std::string& id);
-// Reads it for a new run, again if it has changed since; tasks that were found before remain as
+// Reads it for a new run, again if it has changed. Tasks that were found before stay valid and as
 // they are.
 void refresh_task_file(const std::string& id);
 
 // A run keeps a copy of its task file and of the model's files. `options`: the task's, in the run.
 void save_task_copy(const std::string& id, const OptionValues& options,
                     const std::filesystem::path& folder);
-// Makes the copy in `folder`, if there is one, known as the task `id` with this SHA-256.
+// Registers the copy in `folder`, if there is one, as the task `id` with this SHA-256.
 void use_task_copy(const std::string& id, const std::string& sha256,
                    const std::filesystem::path& folder);
-// Whether the file itself, if it is still there, differs from that of the run.
+// Whether the task file still exists and differs from the run's copy.
 bool task_file_changed(const std::string& id, const OptionValues& options);
 
 // The built-in tasks.

@@ -4,6 +4,18 @@
 
 namespace ovde {
 
+std::optional<Bytes> SavedWrapper::save() const {
+  const auto inside = saved_state(inner());
+  if (!inside) return std::nullopt;
+  return save_with([&](Archive& archive) { archive(*this, *inside); });
+}
+
+bool SavedWrapper::restore(std::span<const std::byte> bytes) {
+  Bytes inside;
+  restore_with(bytes, [&](Archive& archive) { archive(*this, inside); });
+  return restore_state(inner(), inside);
+}
+
 void TimeLimit::reset(std::uint64_t seed, std::span<double> observation) {
   steps_ = 0;
   inner().reset(seed, observation);
@@ -22,21 +34,6 @@ Step TimeLimit::step(std::span<const double> action, std::span<double> observati
   // termination in the last step counts as termination
   if (steps_ >= horizon_ && !result.terminated) result.truncated = true;
   return result;
-}
-
-std::optional<Bytes> TimeLimit::save() const {
-  const auto saved = saved_state(inner());
-  if (!saved) return std::nullopt;
-  ByteWriter out;
-  out.put(steps_);
-  out.put_bytes(*saved);
-  return out.take();
-}
-
-bool TimeLimit::restore(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  steps_ = in.get<int>();
-  return restore_state(inner(), in.get_bytes());
 }
 
 ScaledActions::ScaledActions(std::unique_ptr<Env> inner)
@@ -70,24 +67,10 @@ bool Disturbance::set_state(std::span<const double> position, std::span<const do
   return true;
 }
 
-std::optional<Bytes> Disturbance::save() const {
-  const auto saved = saved_state(inner());
-  if (!saved) return std::nullopt;
-  ByteWriter out;
-  out.put(seed_);
-  Archive state(out);
-  const_cast<Disturbance*>(this)->archive(state);  // saving changes nothing
-  out.put_bytes(*saved);
-  return out.take();
-}
-
-bool Disturbance::restore(std::span<const std::byte> bytes) {
-  ByteReader in(bytes);
-  seed_ = in.get<std::uint64_t>();
-  draw(seed_);
-  Archive state(in);
-  archive(state);
-  return restore_state(inner(), in.get_bytes());
+void Disturbance::archive(Archive& archive) {
+  archive(seed_);
+  if (archive.restores()) draw(seed_);
+  archive_episode(archive);
 }
 
 }  // namespace ovde

@@ -20,18 +20,29 @@ inline bool restore_state(Env& env, std::span<const std::byte> bytes) {
   return state && state->restore(bytes);
 }
 
+// A wrapper that is saved with the environment inside.
+class SavedWrapper : public EnvWrapper, public Restorable {
+ public:
+  using EnvWrapper::EnvWrapper;
+
+  std::optional<Bytes> save() const final;
+  bool restore(std::span<const std::byte> bytes) final;
+
+  // Lists the wrapper's own state.
+  virtual void archive(Archive& archive) = 0;
+};
+
 // Truncates an episode after `horizon` steps.
-class TimeLimit final : public EnvWrapper, public Restorable {
+class TimeLimit final : public SavedWrapper {
  public:
   TimeLimit(std::unique_ptr<Env> inner, int horizon)
-      : EnvWrapper(std::move(inner)), horizon_(horizon) {}
+      : SavedWrapper(std::move(inner)), horizon_(horizon) {}
 
   void reset(std::uint64_t seed, std::span<double> observation) override;
   Step step(std::span<const double> action, std::span<double> observation) override;
   bool set_state(std::span<const double> position, std::span<const double> velocity,
                  std::span<double> observation) override;
-  std::optional<Bytes> save() const override;
-  bool restore(std::span<const std::byte> bytes) override;
+  void archive(Archive& archive) override { archive(steps_); }
 
  private:
   int horizon_;
@@ -52,17 +63,16 @@ class ScaledActions final : public EnvWrapper {
   std::vector<double> scaled_;
 };
 
-// A wrapper that draws values at the start of an episode and is saved with the environment inside.
-class Disturbance : public EnvWrapper, public Restorable {
+// A wrapper that draws values at the start of an episode.
+class Disturbance : public SavedWrapper {
  public:
-  using EnvWrapper::EnvWrapper;
+  using SavedWrapper::SavedWrapper;
 
   void reset(std::uint64_t seed, std::span<double> observation) final;
   // The episode has the values of the last reset's seed.
   bool set_state(std::span<const double> position, std::span<const double> velocity,
                  std::span<double> observation) final;
-  std::optional<Bytes> save() const final;
-  bool restore(std::span<const std::byte> bytes) final;
+  void archive(Archive& archive) final;
 
  protected:
   // Seeds the streams and draws the episode's values; called before the inner environment starts.
@@ -70,7 +80,7 @@ class Disturbance : public EnvWrapper, public Restorable {
   // Changes the first observation.
   virtual void observe_first(std::span<double> /*observation*/) {}
   // Lists the state that changes within an episode; draw() is called before it is restored.
-  virtual void archive(Archive& archive) = 0;
+  virtual void archive_episode(Archive& archive) = 0;
 
  private:
   std::uint64_t seed_ = 0;

@@ -47,7 +47,7 @@ class Reader {
     if (bytes.size() < sizeof header_size) refuse("ends within its first 8 bytes");
     std::memcpy(&header_size, bytes.data(), sizeof header_size);
     if (header_size > kLargestHeader || header_size > bytes.size() - sizeof header_size) {
-      refuse(fmt::format("says its header has {} bytes, more than there are", header_size));
+      refuse(fmt::format("its header would have {} bytes, more than the file", header_size));
     }
     header_ = bytes.subspan(sizeof header_size, header_size);
     data_ = bytes.subspan(sizeof header_size + header_size);
@@ -105,7 +105,7 @@ class Reader {
     std::vector<std::uint64_t> counts;
     for (const SortedJson& value : *found) {
       if (!value.is_number_unsigned() || value.get<std::uint64_t>() > INT64_MAX) {
-        refuse(fmt::format("tensor '{}' has a {} that is not made of counts", name, field));
+        refuse(fmt::format("the {} of tensor '{}' must be whole numbers from 0 on", field, name));
       }
       counts.push_back(value.get<std::uint64_t>());
     }

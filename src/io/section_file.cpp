@@ -76,7 +76,7 @@ Sections parse_checkpoint(std::span<const std::byte> bytes, const std::string& n
       if (!sections.emplace(key, std::move(contents)).second)
         refuse(fmt::format("section {} comes twice", key));
     }
-    if (!in.empty()) refuse("something follows its last section");
+    if (!in.empty()) refuse("there are bytes after its last section");
   } catch (const InputError&) {
     throw;
   } catch (const Error&) {  // thrown by the reader

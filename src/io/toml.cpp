@@ -26,7 +26,7 @@ std::size_t utf8_size(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // longer than need be, half of a pair of UTF-16, beyond the last character
+  // overlong, half of a surrogate pair, or beyond the last character
   const bool no_character = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
                             (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
   return no_character ? 0 : size;
@@ -41,8 +41,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// The parser, and whatever goes through its tables, recurses over dotted keys and inline tables,
-// which cannot span lines: a bound on the line bounds the stack.
+// The parser and the functions on its tables recurse into dotted keys and inline tables. These
+// cannot span lines: a limit on the length of a line limits the depth of the stack.
 void check_lines(std::string_view text, const std::string& file_name) {
   for (int line = 1; !text.empty(); ++line) {
     const std::string_view content = text.substr(0, text.find('\n'));
@@ -56,9 +56,9 @@ void check_lines(std::string_view text, const std::string& file_name) {
   }
 }
 
-// Version 3.3 of the library steps into undefined behaviour where it looks for white space and
-// finds a character such as U+00E9. It does not get to see any of these: each byte beyond ASCII
-// becomes a character of a private plane, U+F0080 to U+F00FF, and is turned back in what was read.
+// Version 3.3 of the library has undefined behaviour where it looks for white space and finds a
+// character such as U+00E9. So each byte beyond ASCII is replaced before parsing by a character of
+// a private plane, U+F0080 to U+F00FF, and restored in keys and strings.
 constexpr std::string_view kHidden = "\xf3\xb0";  // how these characters begin in UTF-8
 
 std::string hide_beyond_ascii(std::string_view text) {

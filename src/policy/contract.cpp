@@ -54,7 +54,7 @@ std::vector<Signal> named(std::vector<Signal> signals, int size) {
   return signals;
 }
 
-// Zeros, then normal numbers, every second time small ones: a saturated actor is a weak test.
+// Zeros, then normal numbers, alternately large and small: a saturated actor is a weak test.
 std::vector<float> draw_observation(int number, int size, Random& random) {
   const double scale = number == 0 ? 0 : number % 2 == 0 ? 0.1 : 1;
   std::vector<float> observation(size);
@@ -130,6 +130,19 @@ class Tester {
   std::vector<double> action_, other_;
 };
 
+// Calls visit(name, member) for the members that describe the run, in the order of the file.
+template <typename Contract, typename Visit>
+void for_each_of_run(Contract& contract, Visit visit) {
+  visit("task", contract.task);
+  visit("algorithm", contract.algorithm);
+  visit("seed", contract.seed);
+  visit("epochs", contract.epochs);
+  visit("version", contract.version);
+  visit("config_sha256", contract.config_sha256);
+  visit("policy", contract.policy);
+  visit("policy_sha256", contract.policy_sha256);
+}
+
 Json row(const Signal& signal) { return {{"name", signal.name}, {"unit", signal.unit}}; }
 
 // A JSON list with one row per line.
@@ -199,14 +212,7 @@ std::string to_json(const Contract& contract) {
   };
   add("contract", kFormat);
   add("checksum", std::string(kChecksum) + std::string(kDigits, '0'));
-  add("task", contract.task);
-  add("algorithm", contract.algorithm);
-  add("seed", contract.seed);
-  add("epochs", contract.epochs);
-  add("version", contract.version);
-  add("config_sha256", contract.config_sha256);
-  add("policy", contract.policy);
-  add("policy_sha256", contract.policy_sha256);
+  for_each_of_run(contract, add);
   add("control_rate_hz", contract.rate ? Json(*contract.rate) : Json());
   add("observations", contract.observation.size());
   add("actions", contract.action.size());
@@ -227,14 +233,7 @@ Contract parse_contract(std::string_view text, const std::string& name) {
   try {
     const Json json = Json::parse(text);
     if (json.at("contract") != kFormat) refuse("unknown format");
-    json.at("task").get_to(contract.task);
-    json.at("algorithm").get_to(contract.algorithm);
-    json.at("seed").get_to(contract.seed);
-    json.at("epochs").get_to(contract.epochs);
-    json.at("version").get_to(contract.version);
-    json.at("config_sha256").get_to(contract.config_sha256);
-    json.at("policy").get_to(contract.policy);
-    json.at("policy_sha256").get_to(contract.policy_sha256);
+    for_each_of_run(contract, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     if (const Json& rate = json.at("control_rate_hz"); !rate.is_null())
       contract.rate = rate.get<double>();
     if (json.contains("bins")) contract.bins = json.at("bins").get<int>();

@@ -86,10 +86,6 @@ void CheckpointStore::before_overwriting(std::int64_t row) {
   if (ended || row >= first_row_read_) wait();
 }
 
-void CheckpointStore::finish_quietly() {
-  if (writing_.valid()) writing_.wait();
-}
-
 void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64_t added) {
   // rows first: the segments that a checkpoint names must be on the disk
   auto segments = log_.write(replay, added);

@@ -16,7 +16,9 @@ namespace ovde {
 class CheckpointStore {
  public:
   explicit CheckpointStore(const fs::path& run);
-  ~CheckpointStore() { finish_quietly(); }
+  ~CheckpointStore() {
+    if (writing_.valid()) writing_.wait();
+  }
 
   // Starts writing a checkpoint of `sections` and the replay buffer; waits for the one before it.
   // The buffer is not copied: see before_overwriting(). A later call throws the errors of writing.
@@ -36,7 +38,7 @@ class CheckpointStore {
   bool has_folder() const;
   void make_folder();
 
-  // Fills the buffer from the checkpoint in `path`, whose sections these are; save() then continues
+  // Fills the buffer from the checkpoint in `path`, which has these sections; save() then continues
   // after it. Error if rows are missing.
   void load(const fs::path& path, const Sections& sections, Replay& replay);
 
@@ -44,7 +46,6 @@ class CheckpointStore {
   void write(Sections& sections, const Replay& replay, std::int64_t added);
   void remove_old(int newest) const;
   std::vector<fs::path> listed(std::error_code& error) const;
-  void finish_quietly();
 
   fs::path folder_;
   int newest_ = 0;  // number of the newest checkpoint; they count from 1

@@ -39,7 +39,7 @@ std::vector<fs::path> run_folders(const Folder& folder);
 RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_config,
                         const std::function<std::span<const EpochRow>()>& read_rows);
 
-// The policy that was asked for will be there once the run has been resumed.
+// The run has no policy yet: it must be resumed first.
 class UnfinishedRun : public InputError {
  public:
   UnfinishedRun(const std::string& how_far, fs::path run)

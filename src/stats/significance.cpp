@@ -8,29 +8,15 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/hypergeometric.hpp>
-#include <boost/math/distributions/non_central_t.hpp>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 
 #include <ovde/error.h>
 #include <ovde/random.h>
+#include "stats/distributions.h"
 #include "stats/statistics.h"
 
 namespace ovde {
 
 namespace {
-
-// Distributions in double precision throughout: promotion to long double would give other last
-// digits on machines where that type is wider or slower.
-using DoubleOnly = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-
-using ChiSquared = boost::math::chi_squared_distribution<double, DoubleOnly>;
-using Hypergeometric = boost::math::hypergeometric_distribution<double, DoubleOnly>;
-using NonCentralT = boost::math::non_central_t_distribution<double, DoubleOnly>;
-using Normal = boost::math::normal_distribution<double, DoubleOnly>;
-using StudentsT = boost::math::students_t_distribution<double, DoubleOnly>;
 
 // The standard error of a difference of two means, and its degrees of freedom by Welch and
 // Satterthwaite: from shares of the squared errors, so that nothing can overflow.
@@ -56,9 +42,9 @@ constexpr double kWelchConfidence = 0.95;
 constexpr int kMostRuns = 1'000'000;
 constexpr int kPermutations = 100'000;
 
-// Above this many standard errors the scatter of the difference is negligible, and the series of
-// the noncentral distribution is slow.
-constexpr double kLargeShift = 40;
+// Above this many standard errors the scatter of the difference is negligible: only the ratio to
+// the critical value counts.
+constexpr double kLargeShift = 1000;
 
 void check(const Effect& effect, double alpha) {
   if (!std::isfinite(effect.difference) || effect.difference == 0) {
@@ -135,7 +121,7 @@ double normal_p(const Ranking& ranking, double n, double m, double u) {
   const double variance = n * m / 12 * (total + 1 - ranking.tie_term / (total * (total - 1)));
   if (variance <= 0) return 1;  // all values are equal
   const double z = std::max(0.0, std::abs(u - n * m / 2) - 0.5) / std::sqrt(variance);
-  return 2 * cdf(complement(Normal(), z));
+  return 2 * normal_tail(z);
 }
 
 // One task of the stratified test. A run of x adds its weight to the statistic: its midrank,
@@ -173,10 +159,9 @@ std::optional<WelchTest> welch_test(std::span<const double> x, std::span<const d
       10 * std::numeric_limits<double>::epsilon() * std::max(std::abs(mean_x), std::abs(mean_y));
   if (error <= rounding) return std::nullopt;
 
-  const StudentsT distribution(degrees);
   const double t = difference / error;
-  const double margin = error * quantile(complement(distribution, (1 - kWelchConfidence) / 2));
-  const double p = 2 * cdf(complement(distribution, std::abs(t)));
+  const double margin = error * t_quantile((1 - kWelchConfidence) / 2, degrees);
+  const double p = 2 * t_tail(std::abs(t), degrees);
   return WelchTest{difference, difference - margin, difference + margin, t,
                    degrees,    std::min(p, 1.0)};
 }
@@ -190,19 +175,27 @@ double fisher_exact_test(int successes_x, int runs_x, int successes_y, int runs_
                             successes_x, runs_x, successes_y, runs_y));
   }
 
-  // given both margins, the successes of x follow the hypergeometric distribution
+  // Given both margins, the successes of x follow the hypergeometric distribution: here divided by
+  // its largest value, from which it falls to both sides.
   const int successes = successes_x + successes_y;
-  const Hypergeometric distribution(successes, runs_x, runs_x + runs_y);
-  const double observed = pdf(distribution, successes_x);
+  const int least = std::max(0, successes - runs_y), most = std::min(successes, runs_x);
+  const auto growth = [&](double k) {  // probability of k + 1 over that of k
+    return (runs_x - k) / (k + 1) * (successes - k) / (runs_y - successes + k + 1);
+  };
+  int mode = least;
+  while (mode < most && growth(mode) > 1) ++mode;
+  std::vector<double> likely(most - least + 1, 1);
+  for (int k = mode; k < most; ++k) likely[k + 1 - least] = likely[k - least] * growth(k);
+  for (int k = mode; k > least; --k) likely[k - 1 - least] = likely[k - least] / growth(k - 1);
 
   // equally likely tables may differ in their last bits
-  const double limit = observed * (1 + 1e-7);
-  double p = 0;
-  for (int k = std::max(0, successes - runs_y); k <= std::min(successes, runs_x); ++k) {
-    const double probability = pdf(distribution, k);
-    if (probability <= limit) p += probability;
+  const double limit = likely[successes_x - least] * (1 + 1e-7);
+  double all = 0, extreme = 0;
+  for (const double probability : likely) {
+    all += probability;
+    if (probability <= limit) extreme += probability;
   }
-  return std::min(p, 1.0);
+  return extreme / all;
 }
 
 std::vector<double> holm(std::span<const double> p) {
@@ -233,13 +226,10 @@ double welch_power(const Effect& effect, int n_x, int n_y, double alpha) {
   const auto [error, degrees] = WelchError(effect.deviation_x, n_x, effect.deviation_y, n_y);
   if (error == 0) return 1;
   const double shift = std::abs(effect.difference) / error;
-  // t = (N(0, 1) + shift) / s, where degrees * s^2 is chi-squared: small s lead to rejection
-  const double critical = quantile(complement(StudentsT(degrees), alpha / 2));
-  if (shift > kLargeShift) return cdf(ChiSquared(degrees), degrees * std::pow(shift / critical, 2));
-
+  const double bounded = std::min(shift, kLargeShift);
+  const double critical = t_quantile(alpha / 2, degrees) * (bounded / shift);
   // rejection on both sides, also in the wrong direction
-  const NonCentralT distribution(degrees, shift);
-  return cdf(complement(distribution, critical)) + cdf(distribution, -critical);
+  return t_tail(critical, degrees, bounded) + t_tail(critical, degrees, -bounded);
 }
 
 std::optional<int> runs_needed(const Effect& effect, double power, double alpha) {

@@ -259,7 +259,7 @@ void AgentRun::record_visits() {
 
 void AgentRun::record_networks(int epoch) {
   if (std::ranges::find(config_.record.networks, epoch) == config_.record.networks.end()) return;
-  fetch();
+  fetch_();
   write_networks(folder_, epoch, loop_->agent(), loop_->task_action_space(), config_);
 }
 
@@ -296,18 +296,14 @@ EpochRow AgentRun::end_epoch(EpochRow row) {
 }
 
 void AgentRun::save_if_due() {
-  if (checkpoint_due()) save();
-}
-
-bool AgentRun::checkpoint_due() const {
-  const int epochs = config_.checkpoint.epochs;
-  const double minutes = config_.checkpoint.minutes;
-  return (epochs > 0 && epochs_done() - saved_epochs_ >= epochs) ||
-         (minutes > 0 && seconds_since(saved_at_) >= 60 * minutes);
+  const auto& [epochs, minutes, final] = config_.checkpoint;
+  if ((epochs > 0 && epochs_done() - saved_epochs_ >= epochs) ||
+      (minutes > 0 && seconds_since(saved_at_) >= 60 * minutes))
+    save();
 }
 
 void AgentRun::save() {
-  fetch();
+  fetch_();
   Sections sections = loop_->save();
   sections[kFormat] = save_with([](Archive& archive) { archive(std::uint32_t{kCurrentFormat}); });
   const std::string text = to_toml(config_, version(), "");

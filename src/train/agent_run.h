@@ -60,7 +60,7 @@ class AgentRun {
   EpochRow end_epoch(EpochRow row);  // returns it with its times
   void save_if_due();
   EpochLoop& loop() { return *loop_; }
-  // `fetch` copies the agent's state from the GPU before it is written. Null: it learns here.
+  // `fetch` copies the agent's state from the GPU before it is written.
   void learns_elsewhere(std::function<void()> fetch) { fetch_ = std::move(fetch); }
 
   // Saves a checkpoint, unless the state is saved already, and waits until it is on the disk.
@@ -68,7 +68,7 @@ class AgentRun {
 
   // The ends of a run. finish() writes the last checkpoint, the policies and the summary; nullopt:
   // `stop` became true while the best policy was chosen, and it can be called again, also by
-  // another process. The others store the state and why.
+  // another process. interrupt() and fail() store the state and the reason.
   std::optional<RunSummary> finish(const std::atomic<bool>& stop);
   void interrupt(const std::string& why);
   void fail(const std::string& error) noexcept;
@@ -77,12 +77,8 @@ class AgentRun {
   AgentRun(const Config& config, const fs::path& folder);
 
   double elapsed() const;  // seconds of training, without the pauses between two processes
-  bool checkpoint_due() const;
   void record_visits();
   void record_networks(int epoch);
-  void fetch() {
-    if (fetch_) fetch_();
-  }
   void archive_progress(Archive& archive);
   void save();
   void load(const fs::path& checkpoint);
@@ -118,7 +114,7 @@ class AgentRun {
   bool unsaved_ = false;
   int saved_epochs_ = 0;
   Clock::time_point saved_at_ = Clock::now();
-  std::function<void()> fetch_;
+  std::function<void()> fetch_ = [] {};
 };
 
 // An agent as the newest usable checkpoint of its run has it, without its replay buffer. Changes

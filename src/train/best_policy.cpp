@@ -30,8 +30,11 @@ void BestPolicy::open(std::span<const EpochRow> rows) {
       fs::remove(file_of(epoch));
     }
   }
+  keep_best();  // there is one too many if the run was killed before its file was removed
+}
+
+void BestPolicy::keep_best() {
   std::ranges::stable_sort(candidates_, std::greater(), &Choice::mean_return);
-  // one too many: killed before the file of the worst was removed
   for (; candidates_.size() > kCandidates; candidates_.pop_back())
     fs::remove(file_of(candidates_.back().epoch));
 }
@@ -42,12 +45,8 @@ void BestPolicy::offer(const EpochRow& row, const Write& write) {
   if (full && row.eval_return_mean <= candidates_.back().mean_return) return;
   make_folder(run_ / kFolder);
   write(file_of(row.epoch));
-  if (full) {
-    fs::remove(file_of(candidates_.back().epoch));
-    candidates_.pop_back();
-  }
   candidates_.push_back({row.epoch, row.eval_return_mean});
-  std::ranges::stable_sort(candidates_, std::greater(), &Choice::mean_return);
+  keep_best();
 }
 
 std::optional<BestPolicy::Choice> BestPolicy::choose(const EpochRow& last, const Play& play) const {

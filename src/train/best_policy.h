@@ -37,6 +37,7 @@ class BestPolicy {
 
  private:
   fs::path file_of(int epoch) const;
+  void keep_best();
 
   fs::path run_;
   std::vector<Choice> candidates_;  // the best first, by their evaluations during training

@@ -32,7 +32,7 @@ bool is_evaluated(int epoch, const TrainConfig& train);
 // The number of evaluated epochs of the run.
 int evaluation_count(const TrainConfig& train);
 
-// Whether it is evaluated however many epochs the run has.
+// Whether the epoch is evaluated in a run of any length.
 bool is_evaluated_always(int epoch, const TrainConfig& train);
 
 class EpochLoop {
@@ -77,8 +77,8 @@ class EpochLoop {
   // Names of the terms of the task's reward; empty: it has none.
   std::vector<std::string> reward_terms() const;
 
-  // The mean return of a policy in episodes that no evaluation has played: train.eval_steps, and at
-  // least five times task.horizon. nullopt: `stop` became true before their end.
+  // The mean return of a policy in episodes that no evaluation has played, over train.eval_steps
+  // steps, at least five times task.horizon. nullopt: `stop` became true before their end.
   std::optional<double> play(const Act& act, const std::atomic<bool>& stop);
 
   // The whole state, except for the rows of the replay buffer. Error if a parameter is not finite.

@@ -13,7 +13,7 @@
 
 namespace ovde {
 
-// For work that is not limited, and that nobody stops.
+// For an evaluation without a limit, which is never stopped.
 inline constexpr std::int64_t kAllSteps = std::numeric_limits<std::int64_t>::max();
 inline constexpr int kAllEpisodes = std::numeric_limits<int>::max();
 inline const std::atomic<bool> kNever{false};

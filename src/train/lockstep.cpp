@@ -82,7 +82,7 @@ class LockstepGroup final : private SharedWork {
   }
 
   ~LockstepGroup() {
-    for (Slot* slot : slots_) slot->run->learns_elsewhere(nullptr);
+    for (Slot* slot : slots_) slot->run->learns_elsewhere([] {});
   }
 
   void epoch(std::span<PopulationRun* const> runs) {

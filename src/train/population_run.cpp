@@ -31,7 +31,7 @@ Population runs_in(const fs::path& folder) {
   if (!holds_population(folder)) {
     check_run_folder(folder);
     if (const auto above = population_above(folder)) {
-      throw InputError(fmt::format("{} is one agent of a population; resume all of it: {}",
+      throw InputError(fmt::format("{} is one agent of a population; resume the population: {}",
                                    folder.string(), above->string()));
     }
   }

@@ -48,6 +48,13 @@ TEST(Archive, MembersWithMembersAddNoBytes) {
             save_with([&](Archive& archive) { archive(part.number, part.size); }));
 }
 
+TEST(Archive, ConstMembersCanBeSaved) {
+  const State state{7, true, "valve", {1, 2, 3}, {4, 5}, Random(1, Stream::user), {6, 0.5}};
+  State copy = state;
+  EXPECT_EQ(save_with([&](Archive& archive) { archive(state, state.list); }),
+            save_with([&](Archive& archive) { archive(copy, copy.list); }));
+}
+
 TEST(Archive, BytesThatDoNotFitAreRefused) {
   State state;
   const auto list = [&](Archive& archive) { state.archive(archive); };

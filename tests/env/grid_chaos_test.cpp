@@ -116,6 +116,20 @@ TEST(GridChaos, RestoredStateContinuesBitIdentically) {
   }
 }
 
+// Checkpoints hold these bytes.
+TEST(GridChaos, StateHasTheFormatOfVersion1) {
+  const auto env = find_task("GridChaos-v0").make(options({1, 1, 1, 1}));
+  std::vector<double> s(2);
+  env->reset(3, s);
+  env->step(std::vector<double>{0.1, 1}, s);
+  ByteWriter expected;
+  expected.put(std::uint64_t{3});
+  expected.put(std::uint64_t{4});  // words of the stream: two for each normal number
+  expected.put(s[0]);
+  expected.put(s[1]);
+  EXPECT_EQ(env->as<Restorable>()->save(), expected.bytes());
+}
+
 TEST(Registry, SuggestsTheMostSimilarTask) {
   try {
     find_task("GridChoas-v0");

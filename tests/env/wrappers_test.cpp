@@ -149,6 +149,27 @@ TEST(TimeLimit, TerminationInTheLastStepIsNotTruncation) {
   EXPECT_FALSE(result.truncated);
 }
 
+// Checkpoints hold these bytes.
+TEST(Wrappers, StateHasTheFormatOfVersion1) {
+  std::vector<double> s(1);
+  ByteWriter inside, limit, noise;
+  inside.put(9.0);
+  limit.put(1);
+  limit.put_bytes(inside.bytes());
+  noise.put(std::uint64_t{5});
+  for (const std::uint64_t position : {0, 0, 0, 0, 2}) noise.put(position);
+  noise.put_bytes(inside.bytes());
+
+  TimeLimit limited(std::make_unique<Everything>(), 10);
+  const auto noisy = with_noise(std::make_unique<Everything>(), NoiseOptions{.reward = 1});
+  for (Env* env : {static_cast<Env*>(&limited), noisy.get()}) {
+    env->reset(5, s);
+    env->step(std::vector<double>{4}, s);
+  }
+  EXPECT_EQ(saved_state(limited), limit.bytes());
+  EXPECT_EQ(saved_state(*noisy), noise.bytes());
+}
+
 TEST(ScaledActions, MapsTheUnitBoxAndClips) {
   ScaledActions env(std::make_unique<Everything>());
   EXPECT_EQ(env.action_space().low, std::vector<double>{-1});

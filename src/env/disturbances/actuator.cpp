@@ -49,7 +49,7 @@ class Actuator final : public Disturbance {
     saturation_ = drawn(options_.saturation, random);
   }
 
-  void archive(Archive& archive) override {
+  void archive_episode(Archive& archive) override {
     for (Motor& m : motors_) archive(m.output);
   }
 

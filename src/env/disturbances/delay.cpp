@@ -70,7 +70,7 @@ class Delay final : public Disturbance {
   // Before the first observation arrives, it is that of the start.
   void observe_first(std::span<double> observation) override { observations_.fill(observation); }
 
-  void archive(Archive& archive) override {
+  void archive_episode(Archive& archive) override {
     archive(action_delay_, observation_delay_, actions_, observations_);
   }
 

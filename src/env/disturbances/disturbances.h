@@ -81,13 +81,18 @@ bool is_on(const SensorOptions& options);
 Signals with_history(Signals signals, int length);
 
 // Wraps a task in its noise and in the disturbances that are on. `name` identifies the task and its
-// options: the spread of its observations is measured once for each name. Throws OptionError if an
-// option contradicts the task.
+// options: the spread of its observations is measured once for each name, unless the task keeps it.
+// Throws OptionError if an option contradicts the task.
 std::unique_ptr<Env> with_disturbances(std::unique_ptr<Env> task, const NoiseOptions& noise,
                                        const Disturbances& disturbances, const std::string& name);
 
-// The spread of a task of this name is measured again: it may be another task now.
-void forget_spread(const std::string& name);
+// An environment that keeps the spread of its observations itself, because a task of its name may
+// later be another one.
+class KeepsSpread {
+ public:
+  virtual ~KeepsSpread() = default;
+  virtual std::vector<double> spread() = 0;
+};
 
 // Standard deviations of a task's observations over 20 episodes of at most 100 uniformly random
 // actions, the same numbers in each call. Leaves the task in the middle of an episode.

@@ -39,7 +39,7 @@ class History final : public Disturbance {
     observations_.fill(out.first(size_));
     append(out);
   }
-  void archive(Archive& archive) override { archive(observations_, actions_); }
+  void archive_episode(Archive& archive) override { archive(observations_, actions_); }
 
  private:
   void append(std::span<double> out) {

@@ -36,7 +36,7 @@ class Model final : public Disturbance {
                      .gravity = drawn(options_.gravity, random),
                      .motor = drawn(options_.motor, random)});
   }
-  void archive(Archive&) override {}
+  void archive_episode(Archive&) override {}
 
  private:
   ModelOptions options_;
@@ -58,7 +58,7 @@ class Push final : public Disturbance {
   void draw(std::uint64_t seed) override {
     random_ = disturbance_stream(seed, DisturbanceStream::push);
   }
-  void archive(Archive& archive) override { archive(random_); }
+  void archive_episode(Archive& archive) override { archive(random_); }
 
  private:
   PushOptions options_;

@@ -151,7 +151,7 @@ class Sensor final : public Disturbance {
     for (Reading& r : readings_) r.last = out[r.index];
   }
 
-  void archive(Archive& archive) override {
+  void archive_episode(Archive& archive) override {
     archive(noise_, drift_, dropped_);
     for (Reading& r : readings_) archive(r.drift, r.last);
   }

@@ -1,6 +1,7 @@
 #include "env/mujoco/drawing.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "env/mujoco/guard.h"
@@ -11,24 +12,16 @@ namespace {
 
 constexpr int kHiddenGroup = 3;  // MuJoCo's viewer shows groups 0 to 2
 
+// Nullopt for height fields. The size of a mesh is that of its bounding box.
 std::optional<Solid::Kind> kind_of(int type) {
-  switch (type) {
-    case mjGEOM_PLANE:
-      return Solid::Kind::plane;
-    case mjGEOM_SPHERE:
-      return Solid::Kind::sphere;
-    case mjGEOM_CAPSULE:
-      return Solid::Kind::capsule;
-    case mjGEOM_ELLIPSOID:
-      return Solid::Kind::ellipsoid;
-    case mjGEOM_CYLINDER:
-      return Solid::Kind::cylinder;
-    case mjGEOM_BOX:
-    case mjGEOM_MESH:  // its size is that of its bounding box
-      return Solid::Kind::box;
-    default:  // height fields
-      return std::nullopt;
-  }
+  using Kind = Solid::Kind;
+  static const std::map<int, Kind> kinds = {
+      {mjGEOM_PLANE, Kind::plane},       {mjGEOM_SPHERE, Kind::sphere},
+      {mjGEOM_CAPSULE, Kind::capsule},   {mjGEOM_ELLIPSOID, Kind::ellipsoid},
+      {mjGEOM_CYLINDER, Kind::cylinder}, {mjGEOM_BOX, Kind::box},
+      {mjGEOM_MESH, Kind::box}};
+  const auto found = kinds.find(type);
+  return found == kinds.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool is_drawn(const mjModel& m, int geom) {

@@ -30,32 +30,44 @@ std::string name_of(const mjModel& m, int type, const char* kind, int number) {
 
 }  // namespace
 
+std::vector<Signal> parts(const std::string& name, int size, const std::string& unit,
+                          const std::string& end) {
+  static const char* const axes[] = {"_x", "_y", "_z"};
+  static const char* const quaternion[] = {"_qw", "_qx", "_qy", "_qz"};
+  std::vector<Signal> all;
+  for (int i = 0; i < size; ++i) {
+    const std::string part = size == 1   ? ""
+                             : size == 3 ? axes[i]
+                             : size == 4 ? quaternion[i]
+                                         : fmt::format("_{}", i);
+    all.push_back({name + part + end, unit});
+  }
+  return all;
+}
+
 StateSignals state_signals(const mjModel& m) {
   StateSignals all;
-  const auto add = [](std::vector<Signal>& to, const std::string& name, const char* end,
-                      std::initializer_list<const char*> parts, const char* unit) {
-    for (const char* part : parts) to.push_back({name + part + end, unit});
+  const auto add = [](std::vector<Signal>& to, const std::vector<Signal>& more) {
+    to.insert(to.end(), more.begin(), more.end());
   };
   for (int i = 0; i < m.njnt; ++i) {
     const std::string name = name_of(m, mjOBJ_JOINT, "joint", i);
     switch (m.jnt_type[i]) {
       case mjJNT_FREE:
-        add(all.positions, name, "", {"_x", "_y", "_z"}, "m");
-        add(all.positions, name, "", {"_qw", "_qx", "_qy", "_qz"}, "");
-        add(all.velocities, name, "_velocity", {"_x", "_y", "_z"}, "m/s");
-        add(all.velocities, name, "_angular_velocity", {"_x", "_y", "_z"}, "rad/s");
-        break;
+        add(all.positions, parts(name, 3, "m"));
+        add(all.velocities, parts(name, 3, "m/s", "_velocity"));
+        [[fallthrough]];
       case mjJNT_BALL:
-        add(all.positions, name, "", {"_qw", "_qx", "_qy", "_qz"}, "");
-        add(all.velocities, name, "_angular_velocity", {"_x", "_y", "_z"}, "rad/s");
+        add(all.positions, parts(name, 4, ""));
+        add(all.velocities, parts(name, 3, "rad/s", "_angular_velocity"));
         break;
       case mjJNT_SLIDE:
-        add(all.positions, name, "", {""}, "m");
-        add(all.velocities, name, "_velocity", {""}, "m/s");
+        add(all.positions, parts(name, 1, "m"));
+        add(all.velocities, parts(name, 1, "m/s", "_velocity"));
         break;
       default:
-        add(all.positions, name, "", {""}, "rad");
-        add(all.velocities, name, "_velocity", {""}, "rad/s");
+        add(all.positions, parts(name, 1, "rad"));
+        add(all.velocities, parts(name, 1, "rad/s", "_velocity"));
     }
   }
   return all;
@@ -262,13 +274,17 @@ class MujocoEnv final : public Env,
   }
 
   std::optional<Bytes> save() const override {
-    auto* const self = const_cast<MujocoEnv*>(this);  // saving changes nothing
-    return save_with([self](Archive& archive) { self->archive(archive); });
+    return save_with([this](Archive& archive) { archive(*this); });
   }
 
   bool restore(std::span<const std::byte> bytes) override {
-    restore_with(bytes, [this](Archive& archive) { this->archive(archive); });
+    restore_with(bytes, [this](Archive& archive) { archive(*this); });
     return true;
+  }
+
+  void archive(Archive& archive) {
+    archive(seed_, steps_, simulation_);
+    rules_->archive(archive, simulation_);
   }
 
   std::span<const RewardTerm> reward_terms() const override { return rules_->reward_terms(); }
@@ -277,11 +293,6 @@ class MujocoEnv final : public Env,
   std::vector<Pose> poses() const override { return poses_.read(simulation_); }
 
  private:
-  void archive(Archive& archive) {
-    archive(seed_, steps_, simulation_);
-    rules_->archive(archive, simulation_);
-  }
-
   template <typename Place>
   void begin(std::span<double> observation, Place place) {
     steps_ = 0;

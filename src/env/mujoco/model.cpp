@@ -69,8 +69,8 @@ ModelPointer read_model(const std::string& file, const mjVFS* files) {
   guarded([&] { model = mj_loadXML(file.c_str(), files, message, sizeof message); });
   if (model == nullptr) throw Error(fmt::format("model '{}': {}", file, message));
 #if mjVERSION_HEADER < 300
-  // without a search for other contacts a step takes a fifth less time. Later versions have no such
-  // switch.
+  // without a search for other contacts a step takes a fifth less time; later versions of MuJoCo
+  // have no such switch
   if (lists_all_contacts(*model)) model->opt.collision = mjCOL_PAIR;
 #endif
   return {model, [](mjModel* m) { mj_deleteModel(m); }};

@@ -54,18 +54,6 @@ double distance(std::span<const double, 3> a, std::span<const double, 3> b) {
   return std::sqrt(square(a[0] - b[0]) + square(a[1] - b[1]) + square(a[2] - b[2]));
 }
 
-double advance_along_x(Simulation& simulation, std::span<const double> action) {
-  const double before = simulation.q()[0];
-  simulation.advance(action);
-  return (simulation.q()[0] - before) / simulation.seconds_per_action();
-}
-
-double walker_reward(Simulation& simulation, std::span<const double> action) {
-  constexpr double healthy_reward = 1, control_cost = 1e-3;
-  return advance_along_x(simulation, action) + healthy_reward -
-         control_cost * sum_of_squares(action);
-}
-
 void add_uniform(std::span<double> values, double half_width, Random& random) {
   for (double& x : values) x += random.uniform(-half_width, half_width);
 }

@@ -1,5 +1,5 @@
-// A MuJoCo task: its model, constants and step function. Each task is one file; env.cpp holds
-// everything that they share.
+// A MuJoCo task: its model, constants and step function. Tasks that differ in little are in one
+// file; env.cpp holds everything that all share.
 #pragma once
 
 #include <algorithm>
@@ -93,6 +93,12 @@ struct MujocoTask {
   std::unique_ptr<MujocoRules> make_rules() const;
 };
 
+// Names and units of the elements of a vector ("<name>_x"), a quaternion ("<name>_qw") or one
+// number
+// ("<name>"), each with `end`.
+std::vector<Signal> parts(const std::string& name, int size, const std::string& unit,
+                          const std::string& end = "");
+
 // Names and units of all positions and velocities: "<joint>" and "<joint>_velocity"; for a free
 // joint "<joint>_x", "_qw" and so on.
 struct StateSignals {
@@ -125,10 +131,6 @@ std::optional<MujocoTask> mujoco_task_of_file(const Task& task);
 inline double square(double x) { return x * x; }
 double sum_of_squares(std::span<const double> values);
 double distance(std::span<const double, 3> a, std::span<const double, 3> b);
-// Advances by one action and returns the speed of the first coordinate.
-double advance_along_x(Simulation& simulation, std::span<const double> action);
-// The reward of a planar walker: its speed, plus 1 in every step, minus the control cost.
-double walker_reward(Simulation& simulation, std::span<const double> action);
 void add_uniform(std::span<double> values, double half_width, Random& random);
 void add_normal(std::span<double> values, double deviation, Random& random);
 

@@ -20,26 +20,15 @@ namespace {
 constexpr double kConstant = 1e-12;  // the range of a number that does not change
 constexpr double kRuling = 100;      // a term this much larger than all others together
 
-class Extents {
- public:
-  explicit Extents(std::size_t size) : low_(size, kInfinity), high_(size, -kInfinity), sum_(size) {}
+constexpr Extent kEmpty = {std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity(), 0};
 
-  void add(std::size_t i, double x) {
-    low_[i] = std::min(low_[i], x);
-    high_[i] = std::max(high_[i], x);
-    sum_[i] += x;
-  }
-  std::vector<Extent> all(int count) const {
-    std::vector<Extent> all;
-    for (std::size_t i = 0; i < sum_.size(); ++i)
-      all.push_back({low_[i], high_[i], sum_[i] / count});
-    return all;
-  }
-
- private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  std::vector<double> low_, high_, sum_;
-};
+// The mean is a sum until the last value.
+void add(Extent& extent, double x) {
+  extent.low = std::min(extent.low, x);
+  extent.high = std::max(extent.high, x);
+  extent.mean += x;
+}
 
 std::string geom_name(const mjModel& m, int geom) {
   const char* const own = mj_id2name(&m, mjOBJ_GEOM, geom);
@@ -54,9 +43,10 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
   const auto rules = task.make_rules();
   Random seeds(seed, Stream::episode_seeds), actions(seed, Stream::user);
   std::vector<double> observation(task.observation_size), action(task.actions->low.size());
-  Extents observed(observation.size()), rewards(file.reward.size());
   std::map<std::string, int> ends, pairs;
-  TaskCheck::Play result{.steps = steps};
+  TaskCheck::Play result{.steps = steps,
+                         .observation = std::vector(observation.size(), kEmpty),
+                         .reward = std::vector(file.reward.size(), kEmpty)};
   std::int64_t contacts = 0;
   int length = 0;
   const auto start = Clock::now();
@@ -78,10 +68,10 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
       if (!std::isfinite(observation[i]))
         throw InputError(fmt::format("{}: observation {} is {} after {} steps", task.name,
                                      task.observed[i].name, observation[i], length));
-      observed.add(i, observation[i]);
+      add(result.observation[i], observation[i]);
     }
     for (std::size_t i = 0; i < file.reward.size(); ++i)
-      rewards.add(i, rules->reward_terms()[i].value);
+      add(result.reward[i], rules->reward_terms()[i].value);
     result.reward_mean += step.reward / steps;
     const mjData& d = simulation.data();
     contacts += d.ncon;
@@ -93,8 +83,8 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
     if (step.terminated || length >= task.horizon) length = 0;
   }
   result.seconds = seconds_since(start);
-  result.observation = observed.all(steps);
-  result.reward = rewards.all(steps);
+  for (auto* extents : {&result.observation, &result.reward})
+    for (Extent& extent : *extents) extent.mean /= steps;
   result.contacts = static_cast<double>(contacts) / steps;
   result.ends.assign(ends.begin(), ends.end());
   result.pairs.assign(pairs.begin(), pairs.end());

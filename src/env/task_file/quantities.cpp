@@ -78,20 +78,6 @@ std::string scaled_unit(const std::string& unit, double factor) {
 
 namespace {
 
-std::vector<Signal> parts(const std::string& name, int size, const std::string& unit) {
-  static const char* const axes[] = {"_x", "_y", "_z"};
-  static const char* const quaternion[] = {"_qw", "_qx", "_qy", "_qz"};
-  std::vector<Signal> all;
-  for (int i = 0; i < size; ++i) {
-    const std::string end = size == 1   ? ""
-                            : size == 3 ? axes[i]
-                            : size == 4 ? quaternion[i]
-                                        : fmt::format("_{}", i);
-    all.push_back({name + end, unit});
-  }
-  return all;
-}
-
 std::vector<Signal> part_of(const std::vector<Signal>& all, int first, int size) {
   return {all.begin() + first, all.begin() + first + size};
 }
@@ -169,17 +155,15 @@ Quantity framed(const std::string& kind, const std::string& name, const std::str
   const bool local = part.starts_with("local_");
   const std::string plain = local ? part.substr(6) : part;
   if (plain == "vel" || plain == "angvel") {
-    Quantity velocity{.source = Quantity::Source::velocity,
-                      .size = 3,
-                      .type = type,
-                      .number = i,
-                      .local = local,
-                      .linear = plain == "vel"};
-    for (const Signal& axis : parts(local ? name + "_local" : name, 3, ""))
-      velocity.signals.push_back(velocity.linear
-                                     ? Signal{axis.name + "_velocity", "m/s"}
-                                     : Signal{axis.name + "_angular_velocity", "rad/s"});
-    return velocity;
+    const bool linear = plain == "vel";
+    return {.source = Quantity::Source::velocity,
+            .size = 3,
+            .type = type,
+            .number = i,
+            .local = local,
+            .linear = linear,
+            .signals = parts(local ? name + "_local" : name, 3, linear ? "m/s" : "rad/s",
+                             linear ? "_velocity" : "_angular_velocity")};
   }
   if (part == "gravity")  // minus the last row of the rotation
     return {.first = rotation + 6,

@@ -81,7 +81,7 @@ class TaskFileReader {
  private:
   const mjModel& model() const { return *task_.loaded_model; }
 
-  // Files of runs of earlier versions may have what a new run must not.
+  // Refuses the file of a new run. The same file in a run of an earlier version is accepted.
   void refuse_new(const toml::node& node, const std::string& why) const {
     if (is_new_) in_.refuse(node, why);
   }

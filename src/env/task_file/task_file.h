@@ -55,7 +55,7 @@ struct TaskFile {
   std::vector<std::string> unused_sensors;
 };
 
-// `is_new`: refuses more than files of runs of earlier versions, which must stay readable.
+// `is_new`: for a new run, with more checks; runs of earlier versions must stay readable.
 std::shared_ptr<const TaskFile> read_task_file(const std::string& path, bool is_new);
 // The file for a new run, which can keep a copy of it; known afterwards (env/registry.h).
 std::shared_ptr<const TaskFile> new_task_file(const std::string& path);

@@ -1,4 +1,5 @@
-// InvertedDoublePendulum: a cart balances two poles, one on top of the other.
+// A cart balances a pole (InvertedPendulum), or two, one on top of the other
+// (InvertedDoublePendulum). Every step is rewarded, including the last.
 #include <array>
 #include <cmath>
 
@@ -8,13 +9,19 @@ namespace ovde {
 
 namespace {
 
-constexpr int tip = 0;         // site of inverted_double_pendulum.xml
-constexpr double alive = 10;   // reward of every step, including the last
-constexpr double upright = 2;  // height with no penalty (the poles reach 1.2)
-constexpr double fallen = 1;   // the episode ends at this height of the tip
-constexpr double limit = 10;   // limit of velocities and forces in the observation
-
 Step step(Simulation& s, std::span<const double> action) {
+  constexpr double fallen = 0.2;  // the episode ends beyond this angle of the pole
+  s.advance(action);
+  const double angle = s.q()[1];
+  return {.reward = 1, .terminated = !std::isfinite(angle) || std::abs(angle) > fallen};
+}
+
+constexpr int tip = 0;  // site of inverted_double_pendulum.xml
+
+Step double_step(Simulation& s, std::span<const double> action) {
+  constexpr double alive = 10;   // reward of every step
+  constexpr double upright = 2;  // height with no penalty (the poles reach 1.2)
+  constexpr double fallen = 1;   // the episode ends at this height of the tip
   s.advance(action);
   const double x = s.site(tip)[0], height = s.site(tip)[2];
   const double place_cost = 0.01 * square(x) + square(height - upright);
@@ -23,7 +30,8 @@ Step step(Simulation& s, std::span<const double> action) {
 }
 
 // position of the cart; sines and cosines of the poles; velocities and constraint forces, clipped
-void observe(const Simulation& s, std::span<double> observation) {
+void observe_double(const Simulation& s, std::span<double> observation) {
+  constexpr double limit = 10;
   const auto q = s.q();
   auto out = write(std::array{q[0], std::sin(q[1]), std::sin(q[2]), std::cos(q[1]), std::cos(q[2])},
                    observation.begin());
@@ -32,6 +40,18 @@ void observe(const Simulation& s, std::span<double> observation) {
 }
 
 }  // namespace
+
+MujocoTask inverted_pendulum_task() {
+  return {.name = "InvertedPendulum",
+          .summary = "cart that balances a pole; ends when it falls",
+          .model = "inverted_pendulum",
+          .frame_skip = 2,
+          .observation_size = 4,
+          .start_noise = 0.01,
+          .position_spread = {0.06, 0.13},
+          .velocity_spread = {0.81, 1.8},
+          .step = step};
+}
 
 MujocoTask inverted_double_pendulum_task() {
   return {.name = "InvertedDoublePendulum",
@@ -44,8 +64,8 @@ MujocoTask inverted_double_pendulum_task() {
           .normal_velocities = true,
           .position_spread = {0.22, 0.44, 0.56},
           .velocity_spread = {1.8, 3.6, 4},
-          .step = step,
-          .observe = observe,
+          .step = double_step,
+          .observe = observe_double,
           .observed = {{"cart", "m"},
                        {"lower_pole_sin", ""},
                        {"upper_pole_sin", ""},
