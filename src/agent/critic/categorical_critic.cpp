@@ -8,14 +8,12 @@
 namespace ovde {
 
 CategoricalCritic::CategoricalCritic(const LearnerOptions& options, int k)
-    : support_(options.critic),
-      adam_(options.train.adam),
-      network_(make_critic_network(options, options.critic.atoms, k)),
+    : NetworkCritic(options, options.critic.atoms, k),
+      support_(options.critic),
       probabilities_(options.critic.atoms, options.train.batch),
       target_probabilities_(probabilities_),
       values_(options.critic.quantiles, options.train.batch),
       target_values_(values_),
-      mean_(1, options.train.batch),
       sample_(options.critic.atoms),
       quantiles_(options.critic.quantiles) {}
 
@@ -62,8 +60,7 @@ double CategoricalCritic::learn(const BatchPair& transitions, const Batch& targe
   softmax(logits, probabilities_, blocks);
   const double loss =
       cross_entropy(targets, logits, probabilities_, weight, network_->output_gradient(), blocks);
-  network_->backward(transitions, alone_);
-  network_->step(adam_.at(update), update + 1, polyak, alone_);
+  step(transitions, polyak, update);
   return loss;
 }
 
