@@ -32,9 +32,9 @@ class Actor {
   virtual Actions actions() const = 0;
   virtual Actions next_actions() const = 0;
 
-  // One step of the temperature, the weight of log pi in all losses, by the last act(); empty: the
-  // policy has none. Called in those updates that move the actor.
+  // One step of the temperature, by the last act(). Called in those updates that move the actor.
   virtual void update_temperature(std::uint64_t /*update*/) {}
+  // The weight of log pi in all losses; empty: the policy has no temperature.
   virtual std::optional<float> temperature() const { return {}; }
 
   // The loss is  own loss - sum over samples of weight * q:  the entropy or a penalty.

@@ -1,6 +1,6 @@
 // Additions of single methods to the update of a learner, each a file of its own: a bonus for new
 // observations (bonus.h), truncated targets (truncation.h) and a second actor that explores
-// (optimist.h). The learner calls their hooks at fixed points and knows nothing else of them.
+// (optimist.h). The learner makes them and calls their hooks at fixed points.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "agent/critic/categorical_critic.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ovde/error.h>
 
@@ -112,11 +111,7 @@ const QuantilePair& CategoricalCriticPair::quantiles(std::span<const float> obse
                                                      Random& random) {
   const QuantilePair& logits = logits_.quantiles(observation, action, random);
   for (int k = 0; k < 2; ++k) {
-    const double largest = *std::ranges::max_element(logits.critic[k]);
-    double sum = 0;
-    for (int j = 0; j < support_.size; ++j)
-      sum += probabilities_[k][j] = std::exp(logits.critic[k][j] - largest);
-    for (double& p : probabilities_[k]) p /= sum;
+    softmax(logits.critic[k].data(), support_.size, probabilities_[k].data());
     quantiles_of(support_, probabilities_[k], quantiles_.critic[k]);
   }
   return quantiles_;

@@ -168,12 +168,7 @@ struct ExplorerShared : ExplorationOf<kMostExplorerActions> {
 
 // Quantiles of critic k from its logits, by one thread.
 __device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at) {
-  const int atoms = spec.critic.atoms;
-  double largest = at.output[k][0], sum = 0;
-  for (int j = 1; j < atoms; ++j) largest = fmax(largest, double{at.output[k][j]});
-  for (int j = 0; j < atoms; ++j)
-    sum += at.probability[k][j] = exp(double{at.output[k][j]} - largest);
-  for (int j = 0; j < atoms; ++j) at.probability[k][j] /= sum;
+  softmax(at.output[k], spec.critic.atoms, at.probability[k]);
   quantiles_of(Support(spec.critic), at.probability[k], spec.critic.quantiles, at.z[k]);
 }
 

@@ -211,8 +211,8 @@ class Learner final : public GroupLearner {
 
   void update(int n, std::uint64_t done, cudaStream_t stream) override {
     if (!has_copies_) {
-      step(layout_.actors, 1, false, 0, nullptr, stream);
-      step(layout_.critics, 2, true, 0, nullptr, stream);
+      step(layout_.actors, false, stream);
+      step(layout_.critics, false, stream);
       has_copies_ = true;
     }
     for (int i = 0; i < n; ++i) {
@@ -230,10 +230,11 @@ class Learner final : public GroupLearner {
   }
 
  private:
-  void step(const Networks<T>& nets, int networks_per_agent, bool critics, float polyak,
-            const float* gradients, cudaStream_t stream) const {
+  // A step of the optimiser; without `learns`, the copies for products alone.
+  void step(const Networks<T>& nets, bool learns, cudaStream_t stream) const {
     step_networks(spec_, layout_.memory, nets.shape, nets.segments, nets.segment_count,
-                  networks_per_agent, critics, polyak, gradients, nets.optimised, stream);
+                  &nets == &layout_.critics, learns ? spec_.train.polyak : 0,
+                  learns ? nets.gradients : nullptr, nets.optimised, stream);
   }
 
   // One update of all agents (Algorithm 2). `moves`: of the actor and the temperature too.
@@ -283,7 +284,7 @@ class Learner final : public GroupLearner {
                   l.critic_gradients.output, stream);
     critic_passes_.backward(products_, critics, memory.critic_input, 2 * batch, l.valued,
                             l.critic_gradients, l.critics.gradients, nullptr);
-    step(l.critics, 2, true, spec_.train.polyak, l.critics.gradients, stream);
+    step(l.critics, true, stream);
 
     // the actor, by the critics just updated
     if (moves) {
@@ -296,7 +297,7 @@ class Learner final : public GroupLearner {
       actor_losses(spec_, memory, l.by_input, l.actor_gradients.output, stream);
       actor_passes_.backward(products_, actors, memory.actor_input, 2 * batch, l.acting,
                              l.actor_gradients, l.actors.gradients, nullptr);
-      step(l.actors, 1, false, spec_.train.polyak, l.actors.gradients, stream);
+      step(l.actors, true, stream);
     }
     finish_update(spec_, memory, stream);
   }

@@ -535,28 +535,28 @@ std::vector<Segment> segments_of(const ResidualShape& shape) {
 
 template <typename T>
 void step_networks(const GroupSpec& spec, const GroupMemory& memory, const ResidualShape& shape,
-                   const Segment* segments, int segment_count, int networks_per_agent, bool critics,
-                   float polyak, const float* gradients, const Optimised<T>& nets,
-                   cudaStream_t stream) {
-  launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * networks_per_agent),
-         kThreads, 0, stream, spec, memory, shape.size, shape.padded_size, segments, segment_count,
-         networks_per_agent, critics, polyak, gradients, nets);
+                   const Segment* segments, int segment_count, bool critics, float polyak,
+                   const float* gradients, const Optimised<T>& nets, cudaStream_t stream) {
+  const int per_agent = critics ? 2 : 1;
+  launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * per_agent), kThreads,
+         0, stream, spec, memory, shape.size, shape.padded_size, segments, segment_count, per_agent,
+         critics, polyak, gradients, nets);
 }
 
 void finish_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
   launch(finish_kernel, dim3(spec.agents), kThreads, 0, stream, spec, memory);
 }
 
-#define OVDE_INSTANTIATE(T)                                                                      \
-  template void critic_losses(const GroupSpec&, const GroupMemory&, const float*, const float*,  \
-                              const float*, const float*, T*, cudaStream_t);                     \
-  template void new_values(const GroupSpec&, const GroupMemory&, const float*, const float*, T*, \
-                           cudaStream_t);                                                        \
-  template void actor_losses(const GroupSpec&, const GroupMemory&, const float*, T*,             \
-                             cudaStream_t);                                                      \
-  template void step_networks(const GroupSpec&, const GroupMemory&, const ResidualShape&,        \
-                              const Segment*, int, int, bool, float, const float*,               \
-                              const Optimised<T>&, cudaStream_t);
+#define OVDE_INSTANTIATE(T)                                                                        \
+  template void critic_losses(const GroupSpec&, const GroupMemory&, const float*, const float*,    \
+                              const float*, const float*, T*, cudaStream_t);                       \
+  template void new_values(const GroupSpec&, const GroupMemory&, const float*, const float*, T*,   \
+                           cudaStream_t);                                                          \
+  template void actor_losses(const GroupSpec&, const GroupMemory&, const float*, T*,               \
+                             cudaStream_t);                                                        \
+  template void step_networks(const GroupSpec&, const GroupMemory&, const ResidualShape&,          \
+                              const Segment*, int, bool, float, const float*, const Optimised<T>&, \
+                              cudaStream_t);
 OVDE_INSTANTIATE(float)
 OVDE_INSTANTIATE(__half)
 #undef OVDE_INSTANTIATE
