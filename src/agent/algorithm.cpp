@@ -13,15 +13,16 @@ namespace ovde {
 
 namespace {
 
-constexpr CriticOptions kOneValue = {.quantiles = 1};
-constexpr RndOptions kRelativeBonus = {.bonus = Bonus::discounted, .scale = 10, .relative = true};
-
+constexpr LearnerTables kOneValue = {.critic = {.quantiles = 1}};
+constexpr LearnerTables kRelativeBonus = {
+    .rnd = {.bonus = Bonus::discounted, .scale = 10, .relative = true}};
 constexpr TrainOptions kDelayedActor = {.actor_every = 2};
 
 // FlashSAC's settings for Gymnasium's tasks (docs/algorithms.md).
 Presets flashsac() {
   return {.network = {.kind = NetworkKind::residual, .log_std = LogStdForm::squashed},
-          .critic = {.head = CriticHead::categorical},
+          .learner = {.critic = {.head = CriticHead::categorical}},
+          .agent = {.behaviour = {.hold = 16}},
           .train = {.warmup_actions = WarmUpActions::uniform,
                     .batch = 512,
                     .adam = {.learning_rate_end = 1.5e-4f},
@@ -30,8 +31,7 @@ Presets flashsac() {
                     .actor_every = 2,
                     .temperature = 0.01f,
                     .target_std = 0.15f,
-                    .scale_rewards = true},
-          .behaviour = {.hold = 16}};
+                    .scale_rewards = true}};
 }
 
 struct List {
@@ -54,30 +54,30 @@ struct List {
       {.name = "sac",
        .summary = "soft actor-critic",
        .distributional = false,
-       .presets = {.critic = kOneValue}},
+       .presets = {.learner = kOneValue}},
       {.name = "dsac", .summary = "SAC with quantile critics"},
       {.name = "oac",
        .summary = "SAC that explores by the upper bound of two critics",
        .distributional = false,
        .explorer = "doac",
-       .presets = {.critic = kOneValue}},
+       .presets = {.learner = kOneValue}},
       {.name = "doac", .summary = find_explorer("doac").summary, .explorer = "doac"},
       {.name = "ovde_g", .summary = find_explorer("ovde_g").summary, .explorer = "ovde_g"},
       {.name = "ovde_q", .summary = find_explorer("ovde_q").summary, .explorer = "ovde_q"},
       {.name = "ovde_m", .summary = find_explorer("ovde_m").summary, .explorer = "ovde_m"},
       {.name = "dsac_rnd",
        .summary = "DSAC with a bonus for new observations (random network distillation)",
-       .presets = {.rnd = {.bonus = Bonus::plain}}},
+       .presets = {.learner = {.rnd = {.bonus = Bonus::plain}}}},
       {.name = "novd",
        .summary = "DSAC with that bonus, reduced where the return is noisy",
-       .presets = {.rnd = kRelativeBonus}},
+       .presets = {.learner = kRelativeBonus}},
       {.name = "scout",
        .summary = "DSAC with a second learner that seeks novelty and acts in up to half of the "
                   "episodes",
-       .presets = {.rnd = kRelativeBonus, .scout = {.share = 0.5}}},
+       .presets = {.learner = kRelativeBonus, .agent = {.scout = {.share = 0.5}}}},
       {.name = "tqc",
        .summary = "truncated quantile critics: targets without the largest of both critics' values",
-       .presets = {.critic = {.quantiles = 25, .optimism = 0, .dropped = 2}}},
+       .presets = {.learner = {.critic = {.quantiles = 25, .optimism = 0, .dropped = 2}}}},
       {.name = "top",
        .summary = "DSAC with a bandit that chooses the critics' optimism for each episode",
        .bandit = true},
@@ -134,11 +134,9 @@ AgentOptions options_for(const Algorithm& algorithm) {
   options.learner.policy = algorithm.policy;
   options.learner.optimist = algorithm.optimist;
   options.learner.network = algorithm.presets.network;
-  options.learner.critic = algorithm.presets.critic;
-  options.learner.rnd = algorithm.presets.rnd;
+  static_cast<LearnerTables&>(options.learner) = algorithm.presets.learner;
+  static_cast<AgentTables&>(options) = algorithm.presets.agent;
   options.learner.train = algorithm.presets.train;
-  options.scout = algorithm.presets.scout;
-  options.behaviour = algorithm.presets.behaviour;
   options.explore = OptionValues(explorer_options(algorithm.explorer));
   return options;
 }

@@ -10,14 +10,12 @@
 
 namespace ovde {
 
-// The algorithm's defaults for these tables; a user's settings override them.
+// The algorithm's defaults; a user's settings override them.
 struct Presets {
   NetworkOptions network = {};
-  CriticOptions critic = {};
-  RndOptions rnd = {};
-  ScoutOptions scout = {};
+  LearnerTables learner = {};
+  AgentTables agent = {};
   TrainOptions train = {};
-  BehaviourOptions behaviour = {};
 };
 
 struct Algorithm {
@@ -42,13 +40,9 @@ const Algorithm& find_algorithm(const std::string& name);
 // Whether the algorithm can run on a GPU; does not look for one.
 bool runs_on_gpu(const Algorithm& algorithm);
 
-struct AgentOptions {
+struct AgentOptions : AgentTables {
   Algorithm algorithm;
   LearnerOptions learner;
-  ScoutOptions scout;
-  TopOptions top;
-  IdsOptions ids;
-  BehaviourOptions behaviour;
   OptionValues explore;  // options that the explorer declares
 };
 

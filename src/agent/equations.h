@@ -16,6 +16,7 @@ namespace ovde {
 inline constexpr float kMinLogStd = -20;
 inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
+inline constexpr float kHalfLogTwoPi = 0.918938533204672742f;  // of its density
 
 // How the actor's output gives the log standard deviation: clamped to [-20, 2], or squashed by a
 // tanh to [-10, 2]. With the squashed form the density of an action is exact; with the clamped one
@@ -91,6 +92,11 @@ OVDE_BOTH inline T larger(T a, T b) {
 // returned, or cut off, by a time limit or because the episode was abandoned. Rows of the replay
 // buffer hold its number as a float.
 enum class EpisodeEnd : int { none, terminal, cut_off };
+
+// Numbers in a row of the replay buffer: s, a, the reward, s' and the end.
+OVDE_BOTH constexpr int replay_row_floats(int observations, int actions) {
+  return 2 * observations + actions + 2;
+}
 
 // The factor of the next state's value in a target: 1 - terminal.
 OVDE_BOTH constexpr float value_counts(EpisodeEnd end) {

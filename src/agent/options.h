@@ -1,6 +1,7 @@
 // The hyper-parameters of an agent, one struct for each table of the configuration. The
 // configuration, the learner and the record of an agent on a GPU hold these same structs; the keys
-// that fill them are declared in config/config_keys.cpp.
+// that fill them are declared in config/config_keys.cpp. A new table is a member of LearnerTables
+// or AgentTables.
 #pragma once
 
 #include <cstdint>
@@ -218,9 +219,27 @@ struct RndNetwork {
   bool operator==(const RndNetwork&) const = default;
 };
 
-// The options of a learner but the shapes of its networks. An agent on a GPU has the same struct in
-// its record (cuda/agent.h).
-struct LearnerNumbers {
+// The tables of a learner, besides `network` and `train`. Plain numbers, for a GPU.
+struct LearnerTables {
+  CriticOptions critic = {};
+  Td3Options td3 = {};
+  RndOptions rnd = {};
+  DacOptions dac = {};
+
+  bool operator==(const LearnerTables&) const = default;
+};
+
+// The tables of the other parts of an agent.
+struct AgentTables {
+  BehaviourOptions behaviour = {};
+  ScoutOptions scout = {};
+  TopOptions top = {};
+  IdsOptions ids = {};
+};
+
+// The options of a learner, besides the shapes of its networks. An agent on a GPU has the same
+// struct in its record (cuda/agent.h).
+struct LearnerNumbers : LearnerTables {
   int observation_size = 0;
   int action_size = 0;
   std::uint64_t seed = 0;
@@ -229,12 +248,10 @@ struct LearnerNumbers {
   bool distributional = true;  // quantile loss and a target policy; otherwise the squared loss
   PolicyKind policy = PolicyKind::gaussian;
 
-  CriticOptions critic = {};
-  Td3Options td3 = {};
-  RndOptions rnd = {};
-  DacOptions dac = {};
   TrainOptions train = {};
 
+  // numbers in a row of the replay buffer
+  int row_floats() const { return replay_row_floats(observation_size, action_size); }
   bool operator==(const LearnerNumbers&) const = default;
 };
 

@@ -50,7 +50,7 @@ class Replay {
   Row row(std::int64_t index) const;
 
   // Rows as they lie in memory, for saving: row_floats() numbers each, at index number % capacity.
-  int row_floats() const { return 2 * observation_size_ + action_size_ + 2; }
+  int row_floats() const { return replay_row_floats(observation_size_, action_size_); }
   std::span<const float> raw(std::int64_t index, std::int64_t count) const;
   // Calls visit(index, count) for rows number `begin` to `end` - 1, which lie in memory in one
   // piece or, around the end of the ring, in two.

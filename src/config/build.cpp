@@ -50,21 +50,15 @@ std::unique_ptr<ScaledActions> make_environment(const Config& config) {
 
 AgentOptions agent_options(const Config& config, const Env& env, std::uint64_t seed) {
   AgentOptions options = options_for(find_algorithm(config.algorithm));
-  options.scout = config.scout;
-  options.top = config.top;
-  options.ids = config.ids;
-  options.behaviour = config.behaviour;
+  static_cast<AgentTables&>(options) = config;
   options.explore = config.explore;
 
   LearnerOptions& learner = options.learner;
+  static_cast<LearnerTables&>(learner) = config;
   learner.observation_size = env.observation_size();
   learner.action_size = env.action_space().size();
   learner.seed = seed;
   learner.network = config.network;
-  learner.critic = config.critic;
-  learner.td3 = config.td3;
-  learner.rnd = config.rnd;
-  learner.dac = config.dac;
   learner.train = config.train;
   if (config.train.adam.learning_rate_end > 0)
     learner.train.adam.decay_updates =

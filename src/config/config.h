@@ -34,8 +34,8 @@ struct TrainConfig : TrainOptions {
 int updates_per_epoch(const TrainConfig& train);
 
 // The fewest epochs that reach this number of environment steps, warm-up included. InputError,
-// which begins with `asked` ("--steps 100"), if the warm-up alone has that many, or if it takes
-// more than ten million.
+// which begins with `asked` ("--steps 100"), if the warm-up alone has that many, or if
+// they are more than ten million.
 int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked);
 
 // The epochs after which a run of this length saves its networks by default, where it does: at most
@@ -53,7 +53,7 @@ struct RecordConfig {
   std::vector<int> networks;  // epochs
 };
 
-struct Config {
+struct Config : LearnerTables, AgentTables {
   std::string task;       // for example "GridChaos-v0:s"
   std::string algorithm;  // for example "ovde_g"
   std::uint64_t seed = 0;
@@ -63,15 +63,7 @@ struct Config {
   NoiseOptions noise;
   Disturbances disturbances;  // tables delay, sensor, actuator, model and push, task.history
   NetworkOptions network;
-  CriticOptions critic;
-  BehaviourOptions behaviour;  // the keys of table "explore" that every explorer has
-  OptionValues explore;        // and those that the explorers declare
-  Td3Options td3;
-  RndOptions rnd;
-  ScoutOptions scout;
-  TopOptions top;
-  DacOptions dac;
-  IdsOptions ids;
+  OptionValues explore;  // table "explore": the keys that explorers declare, beside `behaviour`
   TrainConfig train;
   CheckpointConfig checkpoint;
   RecordConfig record;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -44,22 +43,28 @@ std::string presets_text(const ConfigKey& key) {
   return fmt::format("{}; {}", text(key.option.default_value), fmt::join(parts, ", "));
 }
 
-// Keys that fill a struct inside the configuration.
-template <typename Member, typename Struct>
-void add_keys(ConfigTable& table, Member Config::*member, std::vector<Field<Struct>> fields) {
+// Keys that fill a struct inside the configuration, or inside a base of it.
+template <typename Base, typename Member, typename Struct>
+void add_keys(ConfigTable& table, Member Base::*member, std::vector<Field<Struct>> fields) {
+  Member Config::*own = member;
   for (Field<Struct>& each : fields) {
-    ConfigKey key = within(member, std::move(each));
+    ConfigKey key = within(own, std::move(each));
     if (key.derived_default.empty()) key.derived_default = presets_text(key);
     table.keys.push_back(std::move(key));
   }
 }
 
-template <typename Struct>
-ConfigTable table(std::string name, std::string help, Struct Config::*member,
+template <typename Base, typename Member, typename Struct>
+ConfigTable table(std::string name, std::string help, Member Base::*member,
                   std::vector<Field<Struct>> fields) {
   ConfigTable out{std::move(name), std::move(help), {}};
   add_keys(out, member, std::move(fields));
   return out;
+}
+
+ConfigTable of_task(ConfigTable table) {
+  table.of_task = true;
+  return table;
 }
 
 template <typename Struct>
@@ -67,7 +72,7 @@ ConfigTable disturbance_table(std::string name, std::string help, Struct Disturb
                               std::vector<Field<Struct>> fields) {
   std::vector<Field<Disturbances>> outer;
   for (Field<Struct>& each : fields) outer.push_back(within(member, std::move(each)));
-  return table(std::move(name), std::move(help), &Config::disturbances, std::move(outer));
+  return of_task(table(std::move(name), std::move(help), &Config::disturbances, std::move(outer)));
 }
 
 // Keys that a task or an explorer declares.
@@ -414,9 +419,9 @@ std::vector<Field<RecordConfig>> record_keys() {
 std::vector<ConfigTable> make_tables() {
   return {
       run_table(),
-      task_table(),
-      table("noise", "noise injected into any task, beside the task's own", &Config::noise,
-            noise_options()),
+      of_task(task_table()),
+      of_task(table("noise", "noise injected into any task, beside the task's own", &Config::noise,
+                    noise_options())),
       disturbance_table("delay", "actions and observations that arrive late", &Disturbances::delay,
                         delay_options()),
       disturbance_table("sensor", "imperfect sensors", &Disturbances::sensor, sensor_options()),
@@ -454,10 +459,8 @@ std::vector<ConfigTable> make_tables() {
 
 void set_presets(const Algorithm& algorithm, Config& config) {
   config.network = algorithm.presets.network;
-  config.critic = algorithm.presets.critic;
-  config.rnd = algorithm.presets.rnd;
-  config.scout = algorithm.presets.scout;
-  config.behaviour = algorithm.presets.behaviour;
+  static_cast<LearnerTables&>(config) = algorithm.presets.learner;
+  static_cast<AgentTables&>(config) = algorithm.presets.agent;
   static_cast<TrainOptions&>(config.train) = algorithm.presets.train;
 }
 
@@ -484,9 +487,10 @@ const ConfigKey* find_key(const std::vector<ConfigTable>& tables, const std::str
 }
 
 bool is_of_task(const std::string& key) {
-  static const std::set<std::string> tables = {"task",     "noise", "delay", "sensor",
-                                               "actuator", "model", "push"};
-  return tables.contains(key.substr(0, key.find('.')));
+  const std::string name = key.substr(0, key.find('.'));
+  return std::ranges::any_of(config_tables(), [&](const ConfigTable& table) {
+    return table.of_task && table.name == name;
+  });
 }
 
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm) {

@@ -20,6 +20,7 @@ struct ConfigTable {
   std::string name;
   std::string help;
   std::vector<ConfigKey> keys;
+  bool of_task = false;  // defines the task, not the algorithm
 };
 
 void set_presets(const Algorithm& algorithm, Config& config);
@@ -31,8 +32,7 @@ const std::vector<ConfigTable>& config_tables();
 // The same with the keys of this task and of this algorithm's explorer.
 std::vector<ConfigTable> config_tables(const Task& task, const Algorithm& algorithm);
 
-// Whether a key defines the task, not the algorithm: those of the task, its noise and its
-// disturbances.
+// Whether the table of a key defines the task: the task itself, its noise, its disturbances.
 bool is_of_task(const std::string& key);
 
 // The key with a name such as "train.batch"; nullptr: unknown.

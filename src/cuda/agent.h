@@ -174,7 +174,7 @@ enum class Role { agent, scout, optimist };
 // The constants of an agent: the learner's options, and values derived from them.
 struct AgentSpec : LearnerNumbers {
   Role role = Role::agent;
-  int owner = 0;  // index of the agent that a scout or an optimist belongs to
+  int owner = 0;  // index of the agent that it belongs to
 
   IdsOptions ids;
   DeviceRule explorer;

@@ -19,7 +19,8 @@ GpuCeilings measure_gpu();
 
 // One row for each agent, filled before and read after GpuPopulation::act().
 struct PopulationActing {
-  int observations, actions, samples, fractions;  // length of a row: the largest of any agent
+  // length of a row: the largest of any agent, at least 1
+  int observations = 1, actions = 1, samples = 1, fractions = 1;
 
   std::span<float> observation;
   // the explorer's draws: a U(0, 1) for each quantile of critics that take fractions as inputs,

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include <ovde/error.h>
-#include "cuda/host/population.h"
-#include "cuda/residual/population.h"
+#include "cuda/host/device_population.h"
 
 namespace ovde {
 

@@ -44,9 +44,9 @@ class GpuPopulation {
  public:
   virtual ~GpuPopulation() = default;
 
-  // Copies the learner of agent number `index`, and its replay buffer, to the GPU; or its learner
-  // back.
+  // Copies the learner of agent number `index`, and its replay buffer, to the GPU.
   virtual void upload(int index, Agent& agent) = 0;
+  // Copies that learner back.
   virtual void download(int index, Agent& agent) = 0;
 
   // Copies the policies' parameters and the numbers of updates of all agents back: enough to act.
@@ -64,7 +64,7 @@ class GpuPopulation {
   virtual const PopulationActing& acting() const = 0;
   virtual void act() = 0;
 
-  // Starts n updates of every agent; finish() waits for them, unless they are done.
+  // Starts n updates of every agent; finish() waits until they are done.
   virtual void update(int n) = 0;
   virtual bool is_done() = 0;
   virtual std::vector<PopulationReport> finish() = 0;

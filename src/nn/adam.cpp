@@ -42,6 +42,15 @@ void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const f
        net.parameters.data(), net.first_moment.data(), net.second_moment.data(), net.target.data());
 }
 
+void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
+               std::span<const float> more_gradient, float polyak, Trained& net, Team& team) {
+  const std::size_t middle = net.parameters.size() / 32 * 16;
+  team.run(2, [&](int half) {
+    adam_step(options, step, gradient, more_gradient, polyak, half == 0 ? 0 : middle,
+              half == 0 ? middle : net.parameters.size(), net);
+  });
+}
+
 void polyak_step(float polyak, Trained& net) {
   for (std::size_t i = 0; i < net.target.size(); ++i)
     polyak_update(polyak, net.parameters[i], net.target[i]);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/team.h"
 #include "nn/equations.h"
 #include "nn/simd.h"
 
@@ -23,6 +24,10 @@ struct Trained {
 void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
                std::span<const float> more_gradient, float polyak, std::size_t first,
                std::size_t last, Trained& net);
+
+// The same for all elements, in two fixed halves side by side.
+void adam_step(const AdamOptions& options, std::uint64_t step, std::span<const float> gradient,
+               std::span<const float> more_gradient, float polyak, Trained& net, Team& team);
 
 // target += polyak * (parameters - target), alone.
 void polyak_step(float polyak, Trained& net);

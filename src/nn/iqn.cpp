@@ -109,32 +109,20 @@ IqnDeltas::IqnDeltas(const IqnShape& shape, int fractions)
     features.emplace_back(shape.features(l).outputs, kLanes);
 }
 
-Iqn::Iqn(const IqnShape& shape, Mlp::Use use, int first_input, int inputs)
-    : shape_(shape), use_(use), first_input_(first_input) {
-  for (const IqnShape::Layer& layer : shape.layers()) {
-    if (&layer != &shape.output()) forward_.emplace_back(layer.outputs, layer.inputs);
+Iqn::Iqn(const IqnShape& shape, Mlp::Use use, int first_input, int inputs) : shape_(shape) {
+  for (int l = 0; l <= shape.feature_layers() + 1; ++l) {
+    const auto& layer = shape.layers()[l];
+    const bool back = use == Mlp::Use::forward_and_backward && l != shape.feature_layers();
+    const int chosen = l == 0 ? inputs : layer.inputs;
+    panels_.emplace_back(layer.outputs, layer.inputs, back ? chosen : 0, l == 0 ? first_input : 0);
   }
-  if (use == Mlp::Use::forward) return;
-  for (int l = 0; l < shape.feature_layers(); ++l) {
-    const auto& layer = shape.features(l);
-    backward_.emplace_back(l == 0 ? inputs : layer.inputs, layer.outputs);
-  }
-  merge_backward_ = Panels(shape.merge().inputs, shape.merge().outputs);
 }
 
 void Iqn::pack(std::span<const float> parameters) {
-  for (std::size_t l = 0; l < forward_.size(); ++l) {
+  for (std::size_t l = 0; l < panels_.size(); ++l) {
     const auto& layer = shape_.layers()[l];
-    forward_[l].pack(parameters.data() + layer.weights, layer.stride);
+    panels_[l].pack(parameters.data() + layer.weights, layer.stride);
   }
-  if (use_ == Mlp::Use::forward) return;
-  for (int l = 0; l < shape_.feature_layers(); ++l) {
-    const auto& layer = shape_.features(l);
-    backward_[l].pack_transposed(parameters.data() + layer.weights, layer.stride,
-                                 l == 0 ? first_input_ : 0);
-  }
-  merge_backward_.pack_transposed(parameters.data() + shape_.merge().weights, shape_.merge().stride,
-                                  0);
 }
 
 void Iqn::forward(std::span<const float> parameters, const Batch& input, const Batch& fractions,
@@ -153,7 +141,7 @@ void Iqn::compute_features(const float* parameters, IqnActivations& a) const {
   for (int l = 0; l < shape_.feature_layers(); ++l) {
     const auto& layer = shape_.features(l);
     auto& [normal, output, scale] = a.features[l];
-    product_forward(forward_[l], parameters + layer.bias, Activation::none,
+    product_forward(panels_[l].forward, parameters + layer.bias, Activation::none,
                     l == 0 ? a.input : a.features[l - 1].output, normal, {0, 1});
     const ColumnMoments moments = this->moments(normal.block(0), layer);
     scale = moments.scale;
@@ -166,8 +154,8 @@ void Iqn::compute_features(const float* parameters, IqnActivations& a) const {
 
 void Iqn::compute_gate(const float* parameters, int place, IqnActivations& a) const {
   const auto& layer = shape_.gate();
-  product_forward(forward_[shape_.feature_layers()], parameters + layer.bias, Activation::none,
-                  a.cosines, a.gate_normal, {place, place + 1});
+  product_forward(panels_[shape_.feature_layers()].forward, parameters + layer.bias,
+                  Activation::none, a.cosines, a.gate_normal, {place, place + 1});
   float *n = a.gate_normal.block(place), *gate = a.gate.block(place), *gated = a.gated.block(place);
   const float *features = a.features.back().output.block(0), *gain = parameters + layer.gain,
               *shift = parameters + layer.shift;
@@ -182,7 +170,7 @@ void Iqn::compute_gate(const float* parameters, int place, IqnActivations& a) co
 
 void Iqn::compute_value(const float* parameters, int place, IqnActivations& a, float* value) const {
   const auto& layer = shape_.merge();
-  product_forward(forward_.back(), parameters + layer.bias, Activation::none, a.gated,
+  product_forward(panels_.back().forward, parameters + layer.bias, Activation::none, a.gated,
                   a.merged_normal, {place, place + 1});
   float* n = a.merged_normal.block(place);
   const float *gain = parameters + layer.gain, *shift = parameters + layer.shift,
@@ -210,7 +198,7 @@ void Iqn::back_to_features(const float* parameters, const Batch& value_gradient,
   }
   for (int i = 0; i < value_gradient.features(); ++i) {
     back_through_merge<kParameters>(parameters, value_gradient.row(block, i), i, a, deltas);
-    product_backward(merge_backward_, deltas.merged, nullptr, deltas.gated, {i, i + 1});
+    product_backward(panels_.back().backward, deltas.merged, nullptr, deltas.gated, {i, i + 1});
     back_through_gate<kParameters>(parameters, i, a, deltas);
   }
 }
@@ -272,9 +260,7 @@ void Iqn::back_through_gate(const float* parameters, int place, const IqnActivat
     store(by_shift, load(by_shift) + before_sigmoid);
   });
   norm.finish(layer.outputs, a.gate_scale[place], shape_.norm());
-  for_each_vector(layer.outputs, [&](int f, int v, int at) {
-    store(d + at, norm.dx(v, load(d + at) * gain[f], load(n + at)));
-  });
+  norm.apply(layer.outputs, gain, n, d);
 }
 
 // Turns the gradient of a feature layer's output into that of its linear output, in place, and adds
@@ -301,9 +287,7 @@ void Iqn::back_through_feature_layer(const float* parameters, int l, const IqnAc
     }
   }
   norm.finish(layer.outputs, a.features[l].scale, shape_.norm());
-  for_each_vector(layer.outputs, [&](int f, int v, int at) {
-    store(d + at, norm.dx(v, load(d + at) * gain[f], load(n + at)));
-  });
+  norm.apply(layer.outputs, gain, n, d);
 }
 
 // Adds the gradients of the output layer, and of gains and shifts of the merging and gating layers.
@@ -345,7 +329,8 @@ void Iqn::backward(std::span<const float> parameters, const Batch& value_gradien
     add_weights(shape_.features(l), deltas.features[l], l == 0 ? a.input : a.features[l - 1].output,
                 1);
     if (l > 0)
-      product_backward(backward_[l], deltas.features[l], nullptr, deltas.features[l - 1], {0, 1});
+      product_backward(panels_[l].backward, deltas.features[l], nullptr, deltas.features[l - 1],
+                       {0, 1});
   }
 }
 
@@ -355,7 +340,7 @@ void Iqn::backward_to_input(std::span<const float> parameters, const Batch& valu
   back_to_features<false>(parameters.data(), value_gradient, block, a, deltas);
   for (int l = shape_.feature_layers() - 1; l >= 0; --l) {
     back_through_feature_layer(parameters.data(), l, a, deltas, nullptr);
-    product_backward(backward_[l], deltas.features[l], nullptr,
+    product_backward(panels_[l].backward, deltas.features[l], nullptr,
                      l == 0 ? deltas.input : deltas.features[l - 1], {0, 1});
   }
   std::copy_n(deltas.input.block(0), input_gradient.features() * kLanes,

@@ -145,12 +145,7 @@ class Iqn {
                                   float* gradient) const;
 
   IqnShape shape_;
-  Mlp::Use use_ = Mlp::Use::forward;
-  int first_input_ = 0;
-  std::vector<Panels> forward_;  // features, gate, merge
-  // transposed weights of the feature layers; in the first layer of the chosen inputs only
-  std::vector<Panels> backward_;
-  Panels merge_backward_;
+  std::vector<LayerPanels> panels_;  // features, gate, merge
 };
 
 }  // namespace ovde

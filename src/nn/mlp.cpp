@@ -109,13 +109,11 @@ Deltas::Deltas(const MlpShape& shape, int samples) {
   if (shape.is_residual()) added = Batch(shape.layer(0).outputs, samples);
 }
 
-Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs)
-    : shape_(shape), use_(use), first_input_(first_input) {
+Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs) : shape_(shape) {
   for (int l = 0; l < shape.layers(); ++l) {
     const auto& layer = shape.layer(l);
-    forward_.emplace_back(layer.outputs, layer.inputs);
-    if (use == Use::forward_and_backward)
-      backward_.emplace_back(l == 0 ? inputs : layer.inputs, layer.outputs);
+    const int chosen = use == Use::forward ? 0 : l == 0 ? inputs : layer.inputs;
+    panels_.emplace_back(layer.outputs, layer.inputs, chosen, l == 0 ? first_input : 0);
     if (!shape.norm() || l == shape.layers() - 1) continue;
     gain_.emplace_back(layer.outputs);
     shift_.emplace_back(layer.outputs);
@@ -125,14 +123,10 @@ Mlp::Mlp(const MlpShape& shape, Use use, int first_input, int inputs)
 void Mlp::pack(std::span<const float> parameters) {
   for (int l = 0; l < shape_.layers(); ++l) {
     const auto& layer = shape_.layer(l);
-    const float* weights = parameters.data() + layer.weights;
-    forward_[l].pack(weights, layer.stride);
+    panels_[l].pack(parameters.data() + layer.weights, layer.stride);
     if (l < static_cast<int>(gain_.size())) {
       std::copy_n(parameters.begin() + layer.gain, layer.outputs, gain_[l].begin());
       std::copy_n(parameters.begin() + layer.shift, layer.outputs, shift_[l].begin());
-    }
-    if (use_ == Use::forward_and_backward) {
-      backward_[l].pack_transposed(weights, layer.stride, l == 0 ? first_input_ : 0);
     }
   }
 }
@@ -142,7 +136,7 @@ void Mlp::forward(std::span<const float> parameters, const Batch& input, Activat
   if (shape_.is_residual()) return forward_residual(parameters, input, activations, blocks);
   for (int l = 0; l < shape_.layers(); ++l) {
     const bool output = l == shape_.layers() - 1, norm = shape_.norm() && !output;
-    product_forward(forward_[l], parameters.data() + shape_.layer(l).bias,
+    product_forward(panels_[l].forward, parameters.data() + shape_.layer(l).bias,
                     output || norm ? Activation::none : Activation::relu,
                     l == 0 ? input : activations.layer[l - 1],
                     norm ? activations.normal[l] : activations.layer[l], blocks);
@@ -191,9 +185,7 @@ void Mlp::back_through_norm(int l, const Activations& activations, Deltas& delta
       norm.add(v, load(d + at) * gain_[l][f], load(n + at));
     });
     norm.finish(units, scale);
-    for_each_vector(units, [&](int f, int v, int at) {
-      store(d + at, norm.dx(v, load(d + at) * gain_[l][f], load(n + at)));
-    });
+    norm.apply(units, gain_[l].data(), n, d);
   }
 }
 
@@ -205,7 +197,7 @@ void Mlp::backward(const Batch& input, const Activations& activations, Deltas& d
                            gradient.data() + layer.weights, layer.stride,
                            gradient.data() + layer.bias, scratch);
     if (l > 0) {
-      product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1],
+      product_backward(panels_[l].backward, deltas.layer[l], &activations.layer[l - 1],
                        deltas.layer[l - 1], blocks);
       back_through_norm(l - 1, activations, deltas, blocks, gradient.data());
     }
@@ -217,11 +209,11 @@ void Mlp::backward_to_input(const Activations& activations, Deltas& deltas, int 
   if (shape_.is_residual()) return residual_to_input(activations, deltas, input_gradient, blocks);
   if (from < shape_.layers() - 1) back_through_norm(from, activations, deltas, blocks, nullptr);
   for (int l = from; l > 0; --l) {
-    product_backward(backward_[l], deltas.layer[l], &activations.layer[l - 1], deltas.layer[l - 1],
-                     blocks);
+    product_backward(panels_[l].backward, deltas.layer[l], &activations.layer[l - 1],
+                     deltas.layer[l - 1], blocks);
     back_through_norm(l - 1, activations, deltas, blocks, nullptr);
   }
-  product_backward(backward_[0], deltas.layer[0], nullptr, input_gradient, blocks);
+  product_backward(panels_[0].backward, deltas.layer[0], nullptr, input_gradient, blocks);
 }
 
 // ---- residual networks
@@ -231,7 +223,7 @@ void Mlp::forward_residual(std::span<const float> parameters, const Batch& input
   auto& [layer, normal, scale, added, last_input, last_scale] = activations;
   const int last = shape_.layers() - 1;
   const auto run = [&](int l, Activation activation, const Batch& x, Batch& y) {
-    product_forward(forward_[l], parameters.data() + shape_.layer(l).bias, activation, x, y,
+    product_forward(panels_[l].forward, parameters.data() + shape_.layer(l).bias, activation, x, y,
                     blocks);
   };
   run(0, Activation::none, input, layer[0]);
@@ -248,15 +240,16 @@ void Mlp::residual_to_input(const Activations& activations, Deltas& deltas, Batc
                             Blocks blocks) const {
   const int last = shape_.layers() - 1;
   std::vector<Batch>& d = deltas.layer;
-  product_backward(backward_[last], d[last], nullptr, d[last - 1], blocks);
+  product_backward(panels_[last].backward, d[last], nullptr, d[last - 1], blocks);
   back_through_rms_norm(activations.last_input, activations.last_scale, d[last - 1], blocks);
   for (int l = last - 1; l > 0; l -= 2) {
     mask(d[l], activations.added[l / 2 - 1], deltas.added, blocks);
-    product_backward(backward_[l], deltas.added, &activations.layer[l - 1], d[l - 1], blocks);
-    product_backward(backward_[l - 1], d[l - 1], nullptr, d[l - 2], blocks);
+    product_backward(panels_[l].backward, deltas.added, &activations.layer[l - 1], d[l - 1],
+                     blocks);
+    product_backward(panels_[l - 1].backward, d[l - 1], nullptr, d[l - 2], blocks);
     add(d[l - 2], d[l], d[l - 2], blocks);
   }
-  product_backward(backward_[0], d[0], nullptr, input_gradient, blocks);
+  product_backward(panels_[0].backward, d[0], nullptr, input_gradient, blocks);
 }
 
 }  // namespace ovde

@@ -122,12 +122,8 @@ class Mlp {
                          float* gradient) const;
 
   MlpShape shape_;
-  Use use_ = Use::forward;
-  int first_input_ = 0;
   std::vector<Buffer> gain_, shift_;  // per normalised layer
-  std::vector<Panels> forward_;       // per layer
-  // per layer: transposed weights; in layer 0 of the chosen inputs only
-  std::vector<Panels> backward_;
+  std::vector<LayerPanels> panels_;   // per layer
 };
 
 }  // namespace ovde

@@ -56,11 +56,7 @@ void MlpNetwork::backward(const BatchPair& input, Team& team) {
 }
 
 void MlpNetwork::step(const AdamOptions& adam, std::uint64_t step, float polyak, Team& team) {
-  const std::size_t middle = net_.parameters.size() / 32 * 16;
-  team.run(2, [&](int half) {
-    adam_step(adam, step, pieces_[0].gradient, pieces_[1].gradient, polyak, half == 0 ? 0 : middle,
-              half == 0 ? middle : net_.parameters.size(), net_);
-  });
+  adam_step(adam, step, pieces_[0].gradient, pieces_[1].gradient, polyak, net_, team);
   team.run(2, [&](int which) {
     if (which == 0) pack_online();
     if (which == 1 && has_target()) target_.pack(net_.target);

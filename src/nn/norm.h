@@ -55,7 +55,7 @@ inline void normalise(float* x, int features, const ColumnMoments& moments, Use&
 }
 
 // The backward pass of n = (x - mean) * scale: dx = scale * (dn - mean(dn) - n * mean(dn * n)).
-// Call add() for every vector of dn, then finish(), then dx() for each.
+// Call add() for every vector of dn, then finish(), then dx() for each or apply() for all.
 class NormGradient {
  public:
   void add(int v, Vector dn, Vector n) {
@@ -74,6 +74,12 @@ class NormGradient {
   }
   Vector dx(int v, Vector dn, Vector n) const {
     return scale_[v] * (dn - mean_[v] - n * correlation_[v]);
+  }
+  // Replaces every d by the dx of dn = d * gain.
+  void apply(int features, const float* gain, const float* n, float* d) const {
+    for_each_vector(features, [&](int f, int v, int at) {
+      store(d + at, dx(v, load(d + at) * gain[f], load(n + at)));
+    });
   }
 
  private:

@@ -31,6 +31,19 @@ class Panels {
   Buffer data_;
 };
 
+// The weights of a layer (outputs x inputs): for its product, and for the product back to `chosen`
+// inputs from `first` on; none of them: 0.
+struct LayerPanels {
+  LayerPanels(int outputs, int inputs, int chosen, int first = 0)
+      : forward(outputs, inputs), backward(chosen, outputs), first(first) {}
+  void pack(const float* weights, int stride) {
+    forward.pack(weights, stride);
+    backward.pack_transposed(weights, stride, first);
+  }
+  Panels forward, backward;
+  int first;
+};
+
 enum class Activation { none, relu };
 
 // y = activation(w x + bias)

@@ -246,25 +246,22 @@ ResidualDeltas::ResidualDeltas(const ResidualShape& shape, int samples) {
 }
 
 Residual::Residual(const ResidualShape& shape, Mlp::Use use)
-    : shape_(shape), use_(use), zeros_(padded(shape.widest())) {
+    : shape_(shape), zeros_(padded(shape.widest())) {
   for (const auto& linear : shape.linears()) {
-    forward_.emplace_back(linear.outputs, linear.inputs);
-    if (use == Mlp::Use::forward_and_backward)
-      backward_.emplace_back(linear.inputs, linear.outputs);
+    panels_.emplace_back(linear.outputs, linear.inputs,
+                         use == Mlp::Use::forward ? 0 : linear.inputs);
   }
 }
 
 void Residual::pack(std::span<const float> parameters) {
-  for (std::size_t l = 0; l < shape_.linears().size(); ++l) {
+  for (std::size_t l = 0; l < panels_.size(); ++l) {
     const auto& linear = shape_.linears()[l];
-    forward_[l].pack(parameters.data() + linear.weights, linear.stride);
-    if (use_ == Mlp::Use::forward_and_backward)
-      backward_[l].pack_transposed(parameters.data() + linear.weights, linear.stride, 0);
+    panels_[l].pack(parameters.data() + linear.weights, linear.stride);
   }
 }
 
 void Residual::linear(int l, const Batch& x, Batch& y) const {
-  product_forward(forward_[l], zeros_.data(), Activation::none, x, y, all_blocks(x));
+  product_forward(panels_[l].forward, zeros_.data(), Activation::none, x, y, all_blocks(x));
 }
 
 void Residual::forward(std::span<const float> parameters, const BatchPair& input, int which,
@@ -295,8 +292,8 @@ void Residual::forward(std::span<const float> parameters, const BatchPair& input
                 load(head_normal.block(b) + at) * parameters[shape_.head_gain() + f]);
         });
       }
-      product_forward(forward_.back(), parameters.data() + shape_.head_bias(), Activation::none,
-                      head_input, head_output, all);
+      product_forward(panels_.back().forward, parameters.data() + shape_.head_bias(),
+                      Activation::none, head_input, head_output, all);
     });
   }
 }
@@ -390,7 +387,7 @@ void Residual::backward(std::span<const float> parameters, const ResidualTrace& 
     weight_gradient<false>(output_gradient, trace.head_input, all,
                            gradient[0].data() + head.weights, head.stride,
                            gradient[0].data() + shape_.head_bias(), scratch[0]);
-    product_backward(backward_.back(), output_gradient, nullptr, sum[0], all);
+    product_backward(panels_.back().backward, output_gradient, nullptr, sum[0], all);
     for (int f = 0; f < shape_.width(); ++f) {
       const float gain = parameters[shape_.head_gain() + f];
       Vector by_gain{};
@@ -411,14 +408,14 @@ void Residual::backward(std::span<const float> parameters, const ResidualTrace& 
     });
     team.run(2, [&](int p) {
       weights(l, narrow[p], trace.output[l - 1][p], p);
-      product_backward(backward_[l], narrow[p], nullptr, wide[p], all);
+      product_backward(panels_[l].backward, narrow[p], nullptr, wide[p], all);
     });
     team.run(2, [&](int half) {
       backward_norm(l - 1, parameters, trace, wide, &wide, gradient[0].data(), half);
     });
     team.run(2, [&](int p) {
       weights(l - 1, wide[p], trace.sum[l / 2 - 1][p], p);
-      product_backward(backward_[l - 1], wide[p], nullptr, narrow[p], all);
+      product_backward(panels_[l - 1].backward, wide[p], nullptr, narrow[p], all);
       add(sum[p], narrow[p], sum[p], all);
     });
   }
@@ -426,7 +423,7 @@ void Residual::backward(std::span<const float> parameters, const ResidualTrace& 
   // the input
   team.run(2, [&](int p) {
     weights(0, sum[p], trace.output[0][p], p);
-    product_backward(backward_[0], sum[p], nullptr, input[p], all);
+    product_backward(panels_[0].backward, sum[p], nullptr, input[p], all);
   });
   team.run(2, [&](int half) {
     backward_norm(0, parameters, trace, input, nullptr, gradient[0].data(), half);

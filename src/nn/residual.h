@@ -130,9 +130,8 @@ class Residual {
   void linear(int layer, const Batch& x, Batch& y) const;
 
   ResidualShape shape_;
-  Mlp::Use use_ = Mlp::Use::forward;
   Buffer zeros_;  // the bias of layers without one
-  std::vector<Panels> forward_, backward_;
+  std::vector<LayerPanels> panels_;
 };
 
 }  // namespace ovde

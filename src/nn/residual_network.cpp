@@ -34,11 +34,7 @@ void ResidualNetwork::backward(const BatchPair&, Team& team) {
 }
 
 void ResidualNetwork::step(const AdamOptions& adam, std::uint64_t step, float polyak, Team& team) {
-  const std::size_t middle = net_.parameters.size() / 32 * 16;
-  team.run(2, [&](int half) {
-    adam_step(adam, step, deltas_.gradient[0], deltas_.gradient[1], 0, half == 0 ? 0 : middle,
-              half == 0 ? middle : net_.parameters.size(), net_);
-  });
+  adam_step(adam, step, deltas_.gradient[0], deltas_.gradient[1], 0, net_, team);
   project(shape_, net_.parameters);
   polyak_step(polyak, net_);
   online_.follow(trace_, net_.statistics);

@@ -92,6 +92,17 @@ inline std::unique_ptr<Agent> agent_with_rows(const AgentOptions& options, std::
   return agent;
 }
 
+// Everything that updates read and change, and the number of updates.
+inline void copy_state(Agent& from, Agent& to) {
+  const LearnerState state = from.state(), copy = to.state();
+  for (std::size_t i = 0; i < state.arrays.size(); ++i)
+    std::ranges::copy(state.arrays[i].second, copy.arrays[i].second.begin());
+  for (std::size_t i = 0; i < state.statistics.size(); ++i)
+    std::ranges::copy(state.statistics[i].second, copy.statistics[i].second.begin());
+  *copy.updates = *state.updates;
+  to.restored();
+}
+
 // The networks' outputs at an observation.
 inline Proposal propose(Agent& agent, const std::vector<double>& observation, bool plain) {
   std::vector<float> input(observation.size());

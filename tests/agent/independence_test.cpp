@@ -111,13 +111,7 @@ TEST_P(IndependenceTest, RestoredStateContinuesToTheSameBits) {
   const auto first = agent_with_rows(options), second = agent_with_rows(options);
   Team team(1);
   for (int i = 0; i < kUpdates / 2; ++i) first->update(team);
-  const auto from = first->state(), to = second->state();
-  for (std::size_t i = 0; i < from.arrays.size(); ++i)
-    std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
-  for (std::size_t i = 0; i < from.statistics.size(); ++i)
-    std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
-  *to.updates = *from.updates;
-  second->restored();
+  copy_state(*first, *second);
   for (int i = 0; i < kUpdates / 2; ++i) second->update(team);
   expect_same_bits(after(kUpdates, 1), snapshot(*second));
 }

@@ -8,9 +8,28 @@
 #include <ovde/error.h>
 #include "cuda/gpu_fixture.h"
 #include "on_cpu_explorer.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
+
+// Both may be NaN.
+void expect_near(double found, double expected, double tolerance, const std::string& what) {
+  EXPECT_EQ(std::isnan(found), std::isnan(expected)) << what;
+  if (!std::isnan(expected)) {
+    EXPECT_NEAR(found, expected, tolerance) << what;
+  }
+}
+
+// Why the agents are refused; empty: they are not.
+std::string refusal(const std::vector<AgentOptions>& options) {
+  try {
+    check_gpu_population(options, Precision::fp16);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
 
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
   NEEDS_GPU();
@@ -96,16 +115,8 @@ TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {
                                                             .choice = acting.choice[i]},
                                                            plain, on_gpu);
       for (int d = 0; d < 6; ++d) EXPECT_NEAR(on_gpu[d], action[d], 1e-4) << what;
-      if (std::isnan(decision.shift)) {
-        EXPECT_TRUE(std::isnan(there.shift)) << what;
-      } else {
-        EXPECT_NEAR(there.shift, decision.shift, 1e-4 * (1 + decision.shift)) << what;
-      }
-      if (std::isnan(decision.m)) {
-        EXPECT_TRUE(std::isnan(there.m)) << what;
-      } else {
-        EXPECT_NEAR(there.m, decision.m, 1e-4 * (1 + std::abs(decision.m))) << what;
-      }
+      expect_near(there.shift, decision.shift, 1e-4 * (1 + decision.shift), what);
+      expect_near(there.m, decision.m, 1e-4 * (1 + std::abs(decision.m)), what);
     }
   }
 }
@@ -166,11 +177,7 @@ TEST(Act, ResidualPoliciesAgreeWithTheCpu) {
       }
       const bool scouted = scouts && options[i].scout.share > 0;
       EXPECT_EQ(moved > 0, !plain && !scouted && !options[i].algorithm.explorer.empty()) << what;
-      if (std::isnan(expected.m)) {
-        EXPECT_TRUE(std::isnan(acting.m[i])) << what;
-      } else {
-        EXPECT_NEAR(acting.m[i], expected.m, 1e-4) << what;
-      }
+      expect_near(acting.m[i], expected.m, 1e-4, what);
     }
   }
 }
@@ -179,16 +186,11 @@ TEST(Population, TooLargeOnesAreRefused) {
   NEEDS_GPU();
   std::vector<AgentOptions> options(3, options_of("dsac", 1));
   for (AgentOptions& o : options) o.learner.train.replay = 400'000'000;
-  try {
-    check_gpu_population(options, Precision::fp16);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("would fit"), std::string::npos) << error.what();
-  }
+  expect_words(refusal(options), {"would fit"});
   for (const char* name : {"dsac", "dsac_iqn"}) {
     AgentOptions wide = options_of(name, 1);
     wide.learner.network.hidden = {512, 512};
-    EXPECT_THROW(check_gpu_population(std::vector{wide}, Precision::fp16), InputError);
+    EXPECT_NE(refusal({wide}), "");
     EXPECT_THROW(make_gpu_population(std::vector{wide}, Precision::fp16), InputError);
   }
 }
@@ -197,46 +199,26 @@ TEST(Population, CategoricalCriticsAreRefused) {
   NEEDS_GPU();
   AgentOptions options = options_of("dsac", 1);
   options.learner.critic.head = CriticHead::categorical;
-  EXPECT_THROW(check_gpu_population(std::vector{options}, Precision::fp16), InputError);
+  EXPECT_NE(refusal({options}), "");
 }
 
 // With and without a GPU.
 TEST(Population, AnExplorerWithoutADeviceRuleIsRefused) {
   register_on_cpu_explorer();
-  try {
-    check_gpu_population(std::vector{options_of("on_cpu", 1)}, Precision::fp16);
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("on_cpu runs on the CPU only"), std::string::npos)
-        << error.what();
-  }
+  expect_words(refusal({options_of("on_cpu", 1)}), {"on_cpu runs on the CPU only"});
 }
 
 TEST(Population, ResidualNetworksNeedCategoricalCritics) {
   NEEDS_GPU();
   AgentOptions options = options_of("dsac", 1);
   options.learner.network.kind = NetworkKind::residual;
-  try {
-    check_gpu_population(std::vector{options}, Precision::fp16);
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("need critic.head = \"categorical\""),
-              std::string::npos)
-        << error.what();
-  }
+  expect_words(refusal({options}), {"need critic.head = \"categorical\""});
 }
 
 TEST(Population, ResidualNetworksTakeTheSmallerCritic) {
   NEEDS_GPU();
-  for (const std::string name : {"dsac_optimistic_residual", "tqc_residual", "top_residual"}) {
-    try {
-      check_gpu_population(std::vector{options_of(name, 1)}, Precision::fp16);
-      FAIL() << name << " accepted";
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find("take the smaller critic"), std::string::npos)
-          << name << ": " << error.what();
-    }
-  }
+  for (const std::string name : {"dsac_optimistic_residual", "tqc_residual", "top_residual"})
+    expect_words(refusal({options_of(name, 1)}), {"take the smaller critic"});
 }
 
 // An actor has two outputs for each action.
@@ -244,23 +226,17 @@ TEST(Population, ResidualNetworksHaveAtMost64Actions) {
   NEEDS_GPU();
   AgentOptions options = options_of("dsac_residual", 1);
   options.learner.action_size = 64;
-  check_gpu_population(std::vector{options}, Precision::fp16);
+  EXPECT_EQ(refusal({options}), "");
   options.learner.action_size = 65;
-  EXPECT_THROW(check_gpu_population(std::vector{options}, Precision::fp16), InputError);
+  EXPECT_NE(refusal({options}), "");
 }
 
 TEST(Population, AScoutOfResidualNetworksHasThemToo) {
   NEEDS_GPU();
   AgentOptions options = options_of("scout_residual", 1);
-  check_gpu_population(std::vector{options}, Precision::fp16);
+  EXPECT_EQ(refusal({options}), "");
   options.scout.kind = NetworkKind::mlp;
-  try {
-    check_gpu_population(std::vector{options}, Precision::fp16);
-    FAIL() << "accepted";
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("scout.kind = \"residual\""), std::string::npos)
-        << error.what();
-  }
+  expect_words(refusal({options}), {"scout.kind = \"residual\""});
 }
 
 TEST(Population, AMissingGpuIsExplained) {

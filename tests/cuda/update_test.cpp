@@ -141,16 +141,7 @@ struct OneUpdate {
     // some updates first, until the next one moves the actor
     for (int i = 0; i < 50 || (i + 1) % options.learner.train.actor_every != 0; ++i)
       pair.cpu.update(team);
-    const auto from = pair.cpu.state();
-    for (Agent* agent : {&pair.gpu, &small[0]->gpu}) {
-      const auto to = agent->state();
-      for (std::size_t i = 0; i < from.arrays.size(); ++i)
-        std::ranges::copy(from.arrays[i].second, to.arrays[i].second.begin());
-      for (std::size_t i = 0; i < from.statistics.size(); ++i)
-        std::ranges::copy(from.statistics[i].second, to.statistics[i].second.begin());
-      *to.updates = *from.updates;
-      agent->restored();
-    }
+    for (Agent* agent : {&pair.gpu, &small[0]->gpu}) copy_state(pair.cpu, *agent);
     cpu = pair.cpu.update(team);
     value = pair.cpu.value_report();
     update_on_gpu(pairs, 1, Precision::fp32, &reports);

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include <ovde/error.h>
-#include "agent/actor_critic/gaussian_actor.h"
-
 namespace ovde {
 
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
@@ -18,6 +16,11 @@ std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {
       break;
   }
   throw Error("this kind of policy has no actor");
+}
+
+void Actor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
+  network_->backward(batch.observations(), team);
+  network_->step(adam(update), step_number(update), train_.polyak, team);
 }
 
 void PolicyPass::head(ActorHead& head) {

@@ -32,10 +32,10 @@ class Actor {
   virtual Actions actions() const = 0;
   virtual Actions next_actions() const = 0;
 
-  // One step of the temperature, the weight of log pi in all losses, by the last act(); empty: the
-  // policy has none. Called in those updates that move the actor.
-  virtual void update_temperature(std::uint64_t update) = 0;
-  virtual std::optional<float> temperature() const = 0;
+  // One step of the temperature, by the last act(). Called in those updates that move the actor.
+  virtual void update_temperature(std::uint64_t /*update*/) {}
+  // The weight of log pi in all losses; empty: the policy has no temperature.
+  virtual std::optional<float> temperature() const { return {}; }
 
   // The loss is  own loss - sum over samples of weight * q:  the entropy or a penalty.
   virtual double own_loss(int half) const = 0;
@@ -43,28 +43,38 @@ class Actor {
   // batch).
   virtual void differentiate(const Batch& q_gradient, const Batch& weight, int half) = 0;
   // A step of the network along that gradient, and of its target network.
-  virtual void step(const ReplayBatch& batch, std::uint64_t update, Team& team) = 0;
+  void step(const ReplayBatch& batch, std::uint64_t update, Team& team);
 
-  virtual Network& network() = 0;
+  Network& network() { return *network_; }
 
   // State beside the network. After writing into either call restored().
-  virtual StateArrays more_state() = 0;
-  virtual void restored() = 0;
+  virtual StateArrays more_state() { return {}; }
+  virtual void restored() { network_->restored(); }
+
+ protected:
+  Actor(const LearnerOptions& options, int outputs, NetworkUse::Second second)
+      : seed_(options.seed),
+        train_(options.train),
+        network_(make_actor_network(options, outputs, second)) {}
+
+  // The number (from 1) of its step in an update, and the learning rate, which falls with its own
+  // steps.
+  std::uint64_t step_number(std::uint64_t update) const {
+    return (update + 1) / train_.actor_every;
+  }
+  AdamOptions adam(std::uint64_t update) const {
+    return train_.adam.at(update / train_.actor_every);
+  }
+
+  std::uint64_t seed_;
+  TrainOptions train_;
+  std::unique_ptr<Network> network_;
 };
 
 // The actor that the options ask for; Error for a greedy policy, which has none.
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_gaussian_actor(const LearnerOptions& options);
 std::unique_ptr<Actor> make_deterministic_actor(const LearnerOptions& options);
-
-// The number (from 1) of the actor's step in update number `update` (from 0).
-inline std::uint64_t actor_step(const TrainOptions& train, std::uint64_t update) {
-  return (update + 1) / train.actor_every;
-}
-// Its learning rate falls with its own steps.
-inline AdamOptions actor_adam(const TrainOptions& train, std::uint64_t update) {
-  return train.adam.at(update / train.actor_every);
-}
 
 // The actor network at one observation: a Gaussian before the squash, or the mean alone of a
 // deterministic policy, whose network has one output for each action.

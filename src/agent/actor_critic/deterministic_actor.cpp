@@ -18,25 +18,13 @@ class DeterministicActor final : public Actor {
   Actions actions() const override { return {action_, log_probability_}; }
   Actions next_actions() const override { return {next_action_, log_probability_}; }
 
-  void update_temperature(std::uint64_t) override {}
-  std::optional<float> temperature() const override { return {}; }
-
   double own_loss(int half) const override { return penalty_[half]; }
   void differentiate(const Batch& q_gradient, const Batch& weight, int half) override;
-  void step(const ReplayBatch& batch, std::uint64_t update, Team& team) override;
-
-  Network& network() override { return *network_; }
-  StateArrays more_state() override { return {}; }
-  void restored() override { network_->restored(); }
 
  private:
   void smooth(std::uint64_t update, Blocks blocks);
 
-  std::uint64_t seed_;
-  TrainOptions train_;
   Td3Options options_;
-  std::unique_ptr<Network> network_;
-
   Batch action_, next_action_;
   Batch noise_;            // (actions x batch)
   Batch log_probability_;  // (1 x batch): zero
@@ -44,10 +32,8 @@ class DeterministicActor final : public Actor {
 };
 
 DeterministicActor::DeterministicActor(const LearnerOptions& options)
-    : seed_(options.seed),
-      train_(options.train),
+    : Actor(options, options.action_size, NetworkUse::Second::target),
       options_(options.td3),
-      network_(make_actor_network(options, options.action_size, NetworkUse::Second::target)),
       action_(options.action_size, options.train.batch),
       next_action_(options.action_size, options.train.batch),
       noise_(options.action_size, options.train.batch),
@@ -92,11 +78,6 @@ void DeterministicActor::differentiate(const Batch& q_gradient, const Batch& wei
     const Vector charge = 2 * options_.penalty * load(network_->output().row(b, d) + v);
     store(network_->output_gradient().row(b, d) + v, load(weight.row(b, 0) + v) * (charge - gain));
   });
-}
-
-void DeterministicActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
-  network_->backward(batch.observations(), team);
-  network_->step(actor_adam(train_, update), actor_step(train_, update), train_.polyak, team);
 }
 
 }  // namespace

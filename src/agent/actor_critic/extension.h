@@ -1,12 +1,10 @@
 // Additions of single methods to the update of a learner, each a file of its own: a bonus for new
 // observations (bonus.h), truncated targets (truncation.h) and a second actor that explores
-// (optimist.h). The learner calls their hooks at fixed points and knows nothing else of them.
+// (optimist.h). The learner makes them and calls their hooks at fixed points.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "agent/actor_critic/actor.h"
 #include "agent/critic/critic.h"
@@ -43,42 +41,6 @@ class Extension {
   virtual void restored() {}
   // Multiply-adds, counted as two, of the matrix products that it adds to an update.
   virtual double flop_per_update() const { return 0; }
-};
-
-// The extensions that the options ask for, one after the other.
-class Extensions final : public Extension {
- public:
-  Extensions(const LearnerOptions& options, Actor& actor, CriticArray& critics);
-
-  void change_rewards(const Update& update, const TargetValues& values) override {
-    for (auto& each : all_) each->change_rewards(update, values);
-  }
-  int target_count(int count) const override {
-    for (auto& each : all_) count = each->target_count(count);
-    return count;
-  }
-  TargetValues choose_targets(const TargetValues& values, int half) override {
-    TargetValues chosen = values;
-    for (auto& each : all_) chosen = each->choose_targets(chosen, half);
-    return chosen;
-  }
-  void after_critics(const Update& update) override {
-    for (auto& each : all_) each->after_critics(update);
-  }
-  void after_actor(const Update& update) override {
-    for (auto& each : all_) each->after_actor(update);
-  }
-  std::span<const float> exploring_actor() const override;
-  void add_state(LearnerState& state) override {
-    for (auto& each : all_) each->add_state(state);
-  }
-  void restored() override {
-    for (auto& each : all_) each->restored();
-  }
-  double flop_per_update() const override;
-
- private:
-  std::vector<std::unique_ptr<Extension>> all_;
 };
 
 }  // namespace ovde

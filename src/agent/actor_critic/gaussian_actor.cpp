@@ -56,7 +56,6 @@ void squash(const Batch& u, Batch& action, Blocks blocks) {
 
 void sample_actions(const Batch& head, LogStdForm form, SampledActions& sampled, Blocks blocks) {
   const int actions = sampled.action.features();
-  const float half_log_two_pi = 0.5f * std::log(2 * std::numbers::pi_v<float>);
   for (int b = blocks.first; b < blocks.last; ++b) {
     Row log_probability = Row::Zero();
     for (int d = 0; d < actions; ++d) {
@@ -65,7 +64,7 @@ void sample_actions(const Batch& head, LogStdForm form, SampledActions& sampled,
       const Row spread = own_log_std.exp() * noise;
       const Row u = row(head, b, d) + spread, action = u.tanh();
       log_probability -=
-          0.5f * noise.square() + own_log_std + half_log_two_pi + log_slope(form, u, action);
+          0.5f * noise.square() + own_log_std + kHalfLogTwoPi + log_slope(form, u, action);
       row(sampled.spread, b, d) = spread;
       row(sampled.action, b, d) = action;
     }
@@ -154,18 +153,13 @@ class GaussianActor final : public Actor {
 
   double own_loss(int half) const override { return alpha_ * log_probability_[half]; }
   void differentiate(const Batch& q_gradient, const Batch& weight, int half) override;
-  void step(const ReplayBatch& batch, std::uint64_t update, Team& team) override;
 
-  Network& network() override { return *network_; }
   StateArrays more_state() override { return {{"log_alpha", log_alpha_}}; }
   void restored() override;
 
  private:
-  std::uint64_t seed_;
-  TrainOptions train_;
   float target_entropy_;
   LogStdForm log_std_;
-  std::unique_ptr<Network> network_;
   std::array<float, 3> log_alpha_;  // value and its two moments
   float alpha_ = 1;
 
@@ -176,14 +170,11 @@ class GaussianActor final : public Actor {
 // The quantile algorithms draw a' from a target policy unless train.target_policy is false, SAC
 // from the current one.
 GaussianActor::GaussianActor(const LearnerOptions& options)
-    : seed_(options.seed),
-      train_(options.train),
+    : Actor(options, 2 * options.action_size,
+            options.distributional && options.train.target_policy ? NetworkUse::Second::target
+                                                                  : NetworkUse::Second::network),
       target_entropy_(target_entropy(options.action_size, options.train.target_std)),
       log_std_(log_std_form(options.network)),
-      network_(make_actor_network(options, 2 * options.action_size,
-                                  options.distributional && options.train.target_policy
-                                      ? NetworkUse::Second::target
-                                      : NetworkUse::Second::network)),
       log_alpha_{std::log(options.train.temperature)},
       sampled_(options.action_size, options.train.batch),
       next_(options.action_size, options.train.batch) {
@@ -210,19 +201,14 @@ void GaussianActor::update_temperature(std::uint64_t update) {
   if (!train_.tune_temperature) return;
   const double log_probability = log_probability_[0] + log_probability_[1];
   const auto gradient = static_cast<float>(-(log_probability + target_entropy_));
-  adam_step(actor_adam(train_, update), actor_step(train_, update), gradient, log_alpha_[0],
-            log_alpha_[1], log_alpha_[2]);
+  adam_step(adam(update), step_number(update), gradient, log_alpha_[0], log_alpha_[1],
+            log_alpha_[2]);
   alpha_ = std::exp(log_alpha_[0]);
 }
 
 void GaussianActor::differentiate(const Batch& q_gradient, const Batch& weight, int half) {
   head_gradient(network_->output(), log_std_, sampled_, q_gradient, alpha_, weight,
                 network_->output_gradient(), half_blocks(weight, half));
-}
-
-void GaussianActor::step(const ReplayBatch& batch, std::uint64_t update, Team& team) {
-  network_->backward(batch.observations(), team);
-  network_->step(actor_adam(train_, update), actor_step(train_, update), train_.polyak, team);
 }
 
 void GaussianActor::restored() {

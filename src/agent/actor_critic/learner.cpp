@@ -1,15 +1,33 @@
 #include "agent/actor_critic/learner.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "agent/actor_critic/bonus.h"
+#include "agent/actor_critic/optimist.h"
+#include "agent/actor_critic/truncation.h"
 
 namespace ovde {
 
 namespace {
 
+using Extensions = std::vector<std::unique_ptr<Extension>>;
+
+// The extensions that the options ask for. Their state is saved in this order.
+Extensions make_extensions(const LearnerOptions& options, Actor& actor, CriticArray& critics) {
+  Extensions all;
+  if (options.critic.dropped > 0) all.push_back(std::make_unique<Truncation>(options));
+  if (options.optimist) all.push_back(std::make_unique<Optimist>(options, actor, critics));
+  if (options.rnd.bonus != Bonus::none) all.push_back(std::make_unique<Rnd>(options));
+  return all;
+}
+
 // A categorical critic's targets are probabilities of its values, whatever an extension chooses.
 int target_rows(const CriticOptions& critic, const Extensions& extensions) {
-  return critic.head == CriticHead::categorical ? critic.atoms
-                                                : extensions.target_count(critic.quantiles);
+  if (critic.head == CriticHead::categorical) return critic.atoms;
+  int count = critic.quantiles;
+  for (const auto& each : extensions) count = each->target_count(count);
+  return count;
 }
 
 }  // namespace
@@ -19,7 +37,7 @@ Learner::Learner(const LearnerOptions& options)
       blend_(blend_of(options.critic.optimism)),
       actor_(make_actor(options)),
       critics_{make_critic(options, 0), make_critic(options, 1)},
-      extensions_(options, *actor_, critics_),
+      extensions_(make_extensions(options, *actor_, critics_)),
       batch_(options),
       state_action_(options.observation_size + options.action_size, options.train.batch),
       next_state_action_(state_action_),
@@ -49,7 +67,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
       next_values[1],
       critics_[0]->target_weights(),
       {critics_[0]->target_probabilities(), critics_[1]->target_probabilities()}};
-  extensions_.change_rewards(update, values);
+  for (auto& each : extensions_) each->change_rewards(update, values);
   team.run(2, [&](int half) { fill_targets(values, half); });
 
   // the critics (Eq. 2); in TD3 their target networks wait for the actor
@@ -58,7 +76,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     critic_loss_[k] = critics_[k]->learn(transitions, targets_, batch_.weight,
                                          targets_move ? options_.train.polyak : 0, updates_);
   });
-  extensions_.after_critics(update);
+  for (auto& each : extensions_) each->after_critics(update);
 
   // the actor, by the critics just updated: mean(alpha log pi - min_k Q_k) (Eq. 5, 6)
   actor_value_.evaluate(state_new_action_, actor_moves, updates_, team);
@@ -72,7 +90,7 @@ UpdateReport Learner::update(const Replay& replay, Team& team) {
     });
     actor_->step(batch_, updates_, team);
   }
-  extensions_.after_actor(update);
+  for (auto& each : extensions_) each->after_actor(update);
 
   ++updates_;
   return {(critic_loss_[0] + critic_loss_[1]) / 2, actor_loss_[0] + actor_loss_[1],
@@ -98,9 +116,18 @@ void Learner::join_actions(int half) {
 }
 
 void Learner::fill_targets(const TargetValues& values, int half) {
-  critics_[0]->fill_targets(
-      batch_, extensions_.choose_targets(values, half), actor_->temperature().value_or(0),
-      actor_->next_actions().log_probability, blend_, targets_, half_blocks(targets_, half));
+  TargetValues chosen = values;
+  for (auto& each : extensions_) chosen = each->choose_targets(chosen, half);
+  critics_[0]->fill_targets(batch_, chosen, actor_->temperature().value_or(0),
+                            actor_->next_actions().log_probability, blend_, targets_,
+                            half_blocks(targets_, half));
+}
+
+std::span<const float> Learner::exploring_actor() const {
+  for (const auto& each : extensions_) {
+    if (const auto parameters = each->exploring_actor(); !parameters.empty()) return parameters;
+  }
+  return {};
 }
 
 ValueReport Learner::value_report() const {
@@ -114,7 +141,7 @@ LearnerState Learner::state() {
   add_network("critic_1", critics_[0]->network(), state.arrays);
   add_network("critic_2", critics_[1]->network(), state.arrays);
   std::ranges::move(actor_->more_state(), std::back_inserter(state.arrays));
-  extensions_.add_state(state);
+  for (auto& each : extensions_) each->add_state(state);
   state.updates = &updates_;
   return state;
 }
@@ -122,12 +149,13 @@ LearnerState Learner::state() {
 void Learner::restored() {
   actor_->restored();
   for (auto& critic : critics_) critic->restored();
-  extensions_.restored();
+  for (auto& each : extensions_) each->restored();
 }
 
 double Learner::flop_per_update() const {
-  double always = actor_->network().forward_flop() + actor_->network().second_flop() +
-                  extensions_.flop_per_update();
+  double added = 0;
+  for (const auto& each : extensions_) added += each->flop_per_update();
+  double always = actor_->network().forward_flop() + actor_->network().second_flop() + added;
   double moving = actor_->network().backward_flop();
   for (const auto& critic : critics_) {
     always += critic->learning_flop() + critic->evaluation_flop();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "agent/actor_critic/actor.h"
 #include "agent/actor_critic/extension.h"
@@ -40,7 +41,7 @@ class Learner {
   std::span<const float> actor() const { return actor_->network().acting_parameters(); }
   std::span<const float> critic(int k) const { return critics_[k]->acting_parameters(); }
   // Parameters of an actor that explores in the policy's place; empty: the policy explores.
-  std::span<const float> exploring_actor() const { return extensions_.exploring_actor(); }
+  std::span<const float> exploring_actor() const;
   std::uint64_t updates() const { return updates_; }
 
   LearnerState state();
@@ -58,7 +59,7 @@ class Learner {
   Blend blend_;
   std::unique_ptr<Actor> actor_;
   CriticArray critics_;
-  Extensions extensions_;
+  std::vector<std::unique_ptr<Extension>> extensions_;  // called one after the other
   std::uint64_t updates_ = 0;
 
   // the batch and its results (features x batch)

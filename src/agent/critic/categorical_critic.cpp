@@ -1,21 +1,18 @@
 #include "agent/critic/categorical_critic.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ovde/error.h>
 
 namespace ovde {
 
 CategoricalCritic::CategoricalCritic(const LearnerOptions& options, int k)
-    : support_(options.critic),
-      adam_(options.train.adam),
-      network_(make_critic_network(options, options.critic.atoms, k)),
+    : NetworkCritic(options, options.critic.atoms, k),
+      support_(options.critic),
       probabilities_(options.critic.atoms, options.train.batch),
       target_probabilities_(probabilities_),
       values_(options.critic.quantiles, options.train.batch),
       target_values_(values_),
-      mean_(1, options.train.batch),
       sample_(options.critic.atoms),
       quantiles_(options.critic.quantiles) {}
 
@@ -62,8 +59,7 @@ double CategoricalCritic::learn(const BatchPair& transitions, const Batch& targe
   softmax(logits, probabilities_, blocks);
   const double loss =
       cross_entropy(targets, logits, probabilities_, weight, network_->output_gradient(), blocks);
-  network_->backward(transitions, alone_);
-  network_->step(adam_.at(update), update + 1, polyak, alone_);
+  step(transitions, polyak, update);
   return loss;
 }
 
@@ -115,11 +111,7 @@ const QuantilePair& CategoricalCriticPair::quantiles(std::span<const float> obse
                                                      Random& random) {
   const QuantilePair& logits = logits_.quantiles(observation, action, random);
   for (int k = 0; k < 2; ++k) {
-    const double largest = *std::ranges::max_element(logits.critic[k]);
-    double sum = 0;
-    for (int j = 0; j < support_.size; ++j)
-      sum += probabilities_[k][j] = std::exp(logits.critic[k][j] - largest);
-    for (double& p : probabilities_[k]) p /= sum;
+    softmax(logits.critic[k].data(), support_.size, probabilities_[k].data());
     quantiles_of(support_, probabilities_[k], quantiles_.critic[k]);
   }
   return quantiles_;

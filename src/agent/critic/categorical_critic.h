@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "agent/critic/critic.h"
@@ -12,7 +11,7 @@
 
 namespace ovde {
 
-class CategoricalCritic final : public Critic {
+class CategoricalCritic final : public NetworkCritic {
  public:
   CategoricalCritic(const LearnerOptions& options, int k);
 
@@ -30,31 +29,17 @@ class CategoricalCritic final : public Critic {
 
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return values_; }
-  const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& share, Blocks blocks) override;
   const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
-
-  Trained& network() override { return network_->trained(); }
-  void restored() override { network_->restored(); }
-  std::span<const float> acting_parameters() const override {
-    return network_->acting_parameters();
-  }
-
-  double learning_flop() const override { return network_->learning_flop(); }
-  double evaluation_flop() const override { return network_->evaluation_flop(); }
   double action_gradient_flop(bool) const override { return network_->input_gradient_flop(false); }
 
  private:
   void fill_quantiles(const Batch& probabilities, Batch& quantiles);
 
   Support support_;
-  AdamOptions adam_;
-  std::unique_ptr<Network> network_;
-  Team alone_{1};                               // each critic runs on one thread
   Batch probabilities_, target_probabilities_;  // (n x batch)
   Batch values_, target_values_;                // (N x batch)
-  Batch mean_;
-  std::vector<double> sample_, quantiles_;  // one sample's probabilities and quantiles
+  std::vector<double> sample_, quantiles_;      // one sample's probabilities and quantiles
 };
 
 class CategoricalCriticPair final : public CriticPair {

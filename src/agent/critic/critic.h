@@ -80,6 +80,40 @@ class Critic {
   virtual double action_gradient_flop(bool by_value) const = 0;
 };
 
+// A critic whose values follow from the outputs of one network.
+class NetworkCritic : public Critic {
+ public:
+  const Batch& mean() const override { return mean_; }
+
+  Trained& network() override { return network_->trained(); }
+  void restored() override { network_->restored(); }
+  std::span<const float> acting_parameters() const override {
+    return network_->acting_parameters();
+  }
+
+  double learning_flop() const override { return network_->learning_flop(); }
+  double evaluation_flop() const override { return network_->evaluation_flop(); }
+
+ protected:
+  NetworkCritic(const LearnerOptions& options, int outputs, int k)
+      : network_(make_critic_network(options, outputs, k)),
+        mean_(1, options.train.batch),
+        adam_(options.train.adam) {}
+
+  // One step of Adam, once the gradient of the outputs is in network_->output_gradient().
+  void step(const BatchPair& transitions, float polyak, std::uint64_t update) {
+    network_->backward(transitions, alone_);
+    network_->step(adam_.at(update), update + 1, polyak, alone_);
+  }
+
+  std::unique_ptr<Network> network_;
+  Team alone_{1};  // each critic runs on one thread
+  Batch mean_;     // (1 x batch)
+
+ private:
+  AdamOptions adam_;
+};
+
 using CriticArray = std::array<std::unique_ptr<Critic>, 2>;
 
 // The value that an actor climbs: both critics at its actions, blended into one value, and its

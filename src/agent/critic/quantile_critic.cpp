@@ -7,12 +7,10 @@
 namespace ovde {
 
 QuantileCritic::QuantileCritic(const LearnerOptions& options, int k)
-    : distributional_(options.distributional),
-      adam_(options.train.adam),
+    : NetworkCritic(options, options.critic.quantiles, k),
+      distributional_(options.distributional),
       fractions_(midpoints(options.critic.quantiles)),
-      network_(make_critic_network(options, options.critic.quantiles, k)),
-      values_(&network_->output()),
-      mean_(1, options.train.batch) {}
+      values_(&network_->output()) {}
 
 const Batch& QuantileCritic::target_values(const BatchPair& transitions, std::uint64_t) {
   return network_->second_pass(transitions, alone_);
@@ -26,8 +24,7 @@ double QuantileCritic::learn(const BatchPair& transitions, const Batch& targets,
   const double loss = distributional_
                           ? quantile_huber_loss(targets, z, fractions_, weight, gradient, blocks)
                           : squared_loss(targets, z, weight, gradient, blocks);
-  network_->backward(transitions, alone_);
-  network_->step(adam_.at(update), update + 1, polyak, alone_);
+  step(transitions, polyak, update);
   return loss;
 }
 

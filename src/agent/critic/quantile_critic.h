@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "agent/critic/critic.h"
@@ -11,7 +10,7 @@
 
 namespace ovde {
 
-class QuantileCritic final : public Critic {
+class QuantileCritic final : public NetworkCritic {
  public:
   QuantileCritic(const LearnerOptions& options, int k);
 
@@ -20,28 +19,14 @@ class QuantileCritic final : public Critic {
                float polyak, std::uint64_t update) override;
   void evaluate(const Batch& state_action, bool differentiate, std::uint64_t update) override;
   const Batch& values() const override { return *values_; }
-  const Batch& mean() const override { return mean_; }
   const Batch& action_gradient(const Batch& share, Blocks blocks) override;
   const Batch& action_gradient_by_value(const Batch& state_action, const Batch& share) override;
-
-  Trained& network() override { return network_->trained(); }
-  void restored() override { network_->restored(); }
-  std::span<const float> acting_parameters() const override {
-    return network_->acting_parameters();
-  }
-
-  double learning_flop() const override { return network_->learning_flop(); }
-  double evaluation_flop() const override { return network_->evaluation_flop(); }
   double action_gradient_flop(bool by_value) const override;
 
  private:
   bool distributional_;
-  AdamOptions adam_;
   std::vector<float> fractions_;
-  std::unique_ptr<Network> network_;
-  Team alone_{1};  // each critic runs on one thread
   const Batch* values_;
-  Batch mean_;
 };
 
 class QuantileCriticPair final : public CriticPair {

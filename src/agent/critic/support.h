@@ -2,6 +2,7 @@
 // device: the projection of a moved distribution onto the same values, and its quantiles.
 #pragma once
 
+#include <cmath>
 #include <span>
 
 #include "agent/options.h"
@@ -31,6 +32,15 @@ OVDE_BOTH inline void project(const Support& support, float y, float probability
   const float share = inside - static_cast<float>(below);
   add(below, probability * (1 - share));
   add(below + 1, probability * share);
+}
+
+// The softmax of n logits.
+template <typename T>
+OVDE_BOTH inline void softmax(const T* logits, int n, double* probabilities) {
+  double largest = logits[0], sum = 0;
+  for (int j = 1; j < n; ++j) largest = logits[j] > largest ? double{logits[j]} : largest;
+  for (int j = 0; j < n; ++j) sum += probabilities[j] = std::exp(double{logits[j]} - largest);
+  for (int j = 0; j < n; ++j) probabilities[j] /= sum;
 }
 
 // ---- quantiles: N values of equal weight

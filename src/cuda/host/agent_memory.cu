@@ -212,7 +212,7 @@ void allocate_bonus(Agent& agent, Arena& arena) {
 
 Agent allocate(const AgentSpec& spec, Arena& arena, Progress* progress) {
   Agent agent{spec};
-  agent.replay_stride = 2 * spec.observation_size + spec.action_size + 2;
+  agent.replay_stride = spec.row_floats();
   agent.progress = progress;
 
   const std::size_t rows = batch_rows(spec);

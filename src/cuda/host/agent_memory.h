@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 
 #include "cuda/agent.h"
@@ -33,9 +32,5 @@ int acting_size();
 // Empty if the tiles of an agent fit, with products in fp32 (`exact`) or in fp16; otherwise the
 // reason why not.
 std::string why_not(const AgentSpec& spec, bool exact);
-
-// InputError, with how many would fit, if agents that need these bytes do not fit into the GPU's
-// free memory together.
-void check_memory(std::span<const double> bytes);
 
 }  // namespace ovde::cuda

@@ -87,9 +87,10 @@ void set_shapes(const LearnerOptions& learner, AgentSpec& spec) {
   spec.state_action_stride = spec.critic_shape.layer[0].stride;
 }
 
-AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner) {
+AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner, int owner) {
   check_limits(learner);
   AgentSpec spec = bonus_spec(learner);
+  spec.owner = owner;
   spec.ids = options.ids;
   spec.explorer = device_rule(options);
   spec.blend = blend_of(spec.critic.optimism);
@@ -100,18 +101,16 @@ AgentSpec agent_spec(const AgentOptions& options, const LearnerOptions& learner)
 
 // A scout is a learner of its own on its owner's replay buffer.
 AgentSpec scout_spec(const AgentOptions& options, int owner) {
-  AgentSpec spec = agent_spec(options, scout_learner(options));
+  AgentSpec spec = agent_spec(options, scout_learner(options), owner);
   spec.role = Role::scout;
-  spec.owner = owner;
   spec.explorer = {};
   return spec;
 }
 
 // An optimist has an actor of its own and shares the rest with its owner.
 AgentSpec optimist_spec(const AgentOptions& options, int owner) {
-  AgentSpec spec = agent_spec(options, own_learner(options));
+  AgentSpec spec = agent_spec(options, own_learner(options), owner);
   spec.role = Role::optimist;
-  spec.owner = owner;
   spec.critic.minimum = Minimum::means;  // its value is a blend of the critics' means
   spec.rnd.bonus = Bonus::none;
   spec.explorer = {};
@@ -131,14 +130,14 @@ AgentSpec bonus_spec(const LearnerOptions& learner) {
 }
 
 std::vector<AgentSpec> agent_specs(std::span<const AgentOptions> agents) {
+  const int count = static_cast<int>(agents.size());
   std::vector<AgentSpec> specs;
-  for (const AgentOptions& options : agents)
-    specs.push_back(agent_spec(options, own_learner(options)));
-  for (std::size_t i = 0; i < agents.size(); ++i) {
-    if (agents[i].scout.share > 0) specs.push_back(scout_spec(agents[i], static_cast<int>(i)));
+  for (int i = 0; i < count; ++i) specs.push_back(agent_spec(agents[i], own_learner(agents[i]), i));
+  for (int i = 0; i < count; ++i) {
+    if (agents[i].scout.share > 0) specs.push_back(scout_spec(agents[i], i));
   }
-  for (std::size_t i = 0; i < agents.size(); ++i) {
-    if (agents[i].learner.optimist) specs.push_back(optimist_spec(agents[i], static_cast<int>(i)));
+  for (int i = 0; i < count; ++i) {
+    if (agents[i].learner.optimist) specs.push_back(optimist_spec(agents[i], i));
   }
   return specs;
 }

@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "cuda/gpu.h"
 #include "cuda/kernels/launch.cuh"
 
 namespace ovde::cuda {
@@ -47,6 +46,36 @@ inline void wait_for(cudaStream_t stream, cudaStream_t other, const Owned<cudaEv
   check(cudaEventRecord(event.get(), other), "cudaEventRecord");
   check(cudaStreamWaitEvent(stream, event.get()), "cudaStreamWaitEvent");
 }
+
+// A stream with copies on it. The host's values must stay as they are until wait().
+class DeviceStream {
+ public:
+  template <typename T>
+  void write(std::span<T> device, std::span<const std::type_identity_t<T>> values) {
+    copy(device, values, cudaMemcpyHostToDevice, "cudaMemcpy to the GPU");
+  }
+  template <typename T>
+  void read(std::span<T> values, std::span<const std::type_identity_t<T>> device) {
+    copy(values, device, cudaMemcpyDeviceToHost, "cudaMemcpy from the GPU");
+  }
+  void wait() const { check(cudaStreamSynchronize(stream_.get()), "waiting for the GPU"); }
+  // Whether its work is done.
+  bool is_done() const {
+    const cudaError_t state = cudaStreamQuery(stream_.get());
+    if (state != cudaErrorNotReady) check(state, "waiting for the GPU");
+    return state == cudaSuccess;
+  }
+  cudaStream_t get() const { return stream_.get(); }
+
+ private:
+  template <typename T>
+  void copy(std::span<T> to, std::span<const T> from, cudaMemcpyKind kind, const char* call) {
+    if (to.size() != from.size()) throw Error("CUDA: an array of the wrong length");
+    check(cudaMemcpyAsync(to.data(), from.data(), to.size_bytes(), kind, stream_.get()), call);
+  }
+
+  Owned<cudaStream_t> stream_ = make_stream();
+};
 
 template <typename T>
 using DeviceArray = std::unique_ptr<T, FreeDevice>;
@@ -103,20 +132,5 @@ class MappedMemory {
  private:
   std::vector<std::unique_ptr<void, FreeHost>> arrays_;
 };
-
-// The inputs and outputs of acting, in rows of the lengths that `lengths` gives.
-inline PopulationActing make_acting(std::size_t agents, const PopulationActing& lengths,
-                                    MappedMemory& memory) {
-  PopulationActing acting = lengths;
-  acting.observation = memory.take<float>(agents * lengths.observations);
-  acting.fraction = memory.take<float>(agents * lengths.fractions);
-  acting.explorer_noise = memory.take<double>(agents * lengths.samples);
-  for (auto* flags : {&acting.plain, &acting.scouts}) *flags = memory.take<bool>(agents);
-  for (auto* rows : {&acting.mean, &acting.std, &acting.moved})
-    *rows = memory.take<double>(agents * lengths.actions);
-  acting.m = memory.take<double>(agents);
-  acting.choice = memory.take<int>(agents);
-  return acting;
-}
 
 }  // namespace ovde::cuda

@@ -11,7 +11,7 @@
 
 namespace ovde::cuda {
 
-// The largest get(value); at least 1.
+// The largest of get(value) over the values, at least 1.
 template <typename Value, typename Get>
 int largest(std::span<const Value> values, Get&& get) {
   int most = 1;

@@ -6,19 +6,22 @@
 
 namespace ovde::cuda {
 
+// Sets the step sizes of critics and actor in this update. Called by one thread.
+__device__ inline void set_step_sizes(const TrainOptions& train, Progress& progress) {
+  const std::uint64_t done = progress.updates, every = train.actor_every;
+  progress.critic_step.adam = AdamCorrection(train.adam.at(done), done + 1);
+  progress.actor_step.adam = AdamCorrection(train.adam.at(done / every), (done + 1) / every);
+}
+
 // Sets which networks this update moves and how far. Called by one thread.
 __device__ inline void begin_update(const Agent& agent) {
   Progress& progress = *agent.progress;
-  const std::uint64_t update = progress.updates + 1;  // from 1
-  const AdamOptions adam = agent.train.adam.at(progress.updates);
-  progress.moves = update % agent.train.actor_every == 0;
+  set_step_sizes(agent.train, progress);
+  progress.moves = (progress.updates + 1) % agent.train.actor_every == 0;
   // in TD3 the critics' target networks wait for the actor
   const bool targets_move = progress.moves || !agent.is_deterministic();
-  progress.critic_step = {AdamCorrection(adam, update), targets_move ? agent.train.polyak : 0.0f};
-  const std::uint64_t every = agent.train.actor_every;
-  progress.actor_step = {
-      AdamCorrection(agent.train.adam.at(progress.updates / every), update / every),
-      agent.train.polyak};
+  progress.critic_step.polyak = targets_move ? agent.train.polyak : 0.0f;
+  progress.actor_step.polyak = agent.train.polyak;
 }
 
 // The step of the temperature on -log_alpha * (log pi + H), with the target entropy H.

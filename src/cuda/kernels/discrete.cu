@@ -21,27 +21,19 @@ struct HiddenRow {
   HiddenRow() = default;
   __device__ HiddenRow(const float* from, int stride) {
     const int at = threadIdx.x % 32 * 4;
-    part[0] = at < stride ? *reinterpret_cast<const float4*>(from + at) : float4{};
-    part[1] = at + 128 < stride ? *reinterpret_cast<const float4*>(from + at + 128) : float4{};
+    part[0] = at < stride ? load_four(from + at) : float4{};
+    part[1] = at + 128 < stride ? load_four(from + at + 128) : float4{};
   }
   // The dot product of whole rows, in every lane.
   __device__ float dot(const HiddenRow& other) const {
     float sum = 0;
 #pragma unroll
-    for (int p = 0; p < 2; ++p) {
-      const float4 a = part[p], b = other.part[p];
-      sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
-    }
+    for (int p = 0; p < 2; ++p) sum += sum_of_four(part[p] * other.part[p]);
     return sum_of_warp(sum);
   }
   __device__ void add(float factor, const HiddenRow& other) {
 #pragma unroll
-    for (int p = 0; p < 2; ++p) {
-      part[p].x += factor * other.part[p].x;
-      part[p].y += factor * other.part[p].y;
-      part[p].z += factor * other.part[p].z;
-      part[p].w += factor * other.part[p].w;
-    }
+    for (int p = 0; p < 2; ++p) part[p] = part[p] + factor * other.part[p];
   }
   float4 part[2] = {};
 };
@@ -91,8 +83,7 @@ __global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents)
   float* to = agent.grid.mean_weights[k] + static_cast<std::size_t>(a) * rows.stride;
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
-    if (const int at = lane * 4 + 128 * p; at < rows.stride)
-      *reinterpret_cast<float4*>(to + at) = mean.part[p];
+    if (const int at = lane * 4 + 128 * p; at < rows.stride) store_four(to + at, mean.part[p]);
   }
   if (lane != 0) return;
   float bias = 0;
@@ -253,10 +244,9 @@ __device__ void differentiate_head(NetworkTile<true, kSize>& tile, const Agent& 
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
       const int at = lane * 4 + 128 * p;
-      *reinterpret_cast<float4*>(&tile.x[r][at]) = gradient.part[p];
+      store_four(&tile.x[r][at], gradient.part[p]);
       if (at < stride)
-        *reinterpret_cast<float4*>(delta + static_cast<std::size_t>(s) * stride + at) =
-            gradient.part[p];
+        store_four(delta + static_cast<std::size_t>(s) * stride + at, gradient.part[p]);
     }
   });
 }
@@ -332,20 +322,14 @@ __global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agent
     float4 g = {};
     for (int c = 0; c < count; ++c) {
       const float slope = slopes[samples[c] * n + i];
-      const float4 h = *reinterpret_cast<const float4*>(
-          hidden + static_cast<std::size_t>(samples[c]) * stride + f);
-      g.x += slope * h.x;
-      g.y += slope * h.y;
-      g.z += slope * h.z;
-      g.w += slope * h.w;
+      g = g + slope * load_four(hidden + static_cast<std::size_t>(samples[c]) * stride + f);
     }
     float4 values[4];
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      values[j] = *reinterpret_cast<const float4*>(arrays[j] + weights + e);
+    for (int j = 0; j < 4; ++j) values[j] = load_four(arrays[j] + weights + e);
     adam(g, values);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) *reinterpret_cast<float4*>(arrays[j] + weights + e) = values[j];
+    for (int j = 0; j < 4; ++j) store_four(arrays[j] + weights + e, values[j]);
   }
   if (const int i = threadIdx.x; i < n) {
     float gradient = 0;

@@ -106,7 +106,7 @@ void with_size(const UpdatePlan& plan, Work&& work) {
   });
 }
 
-// Launches the instance of a kernel template for a plan. More arguments are more template
+// Launches the instance of a kernel template for a plan. The last arguments are further template
 // arguments.
 #define OVDE_LAUNCH_TILED(kernel, plan, parts, agents, stream, ...)                            \
   with_size((plan), [&]<bool kExact, int kSize>() {                                            \

@@ -168,12 +168,7 @@ struct ExplorerShared : ExplorationOf<kMostExplorerActions> {
 
 // Quantiles of critic k from its logits, by one thread.
 __device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at) {
-  const int atoms = spec.critic.atoms;
-  double largest = at.output[k][0], sum = 0;
-  for (int j = 1; j < atoms; ++j) largest = fmax(largest, double{at.output[k][j]});
-  for (int j = 0; j < atoms; ++j)
-    sum += at.probability[k][j] = exp(double{at.output[k][j]} - largest);
-  for (int j = 0; j < atoms; ++j) at.probability[k][j] /= sum;
+  softmax(at.output[k], spec.critic.atoms, at.probability[k]);
   quantiles_of(Support(spec.critic), at.probability[k], spec.critic.quantiles, at.z[k]);
 }
 
@@ -181,7 +176,7 @@ __device__ void take_quantiles(const GroupSpec& spec, int k, ExplorerShared& at)
 template <typename Rule>
 __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetworks& critics,
                         const double* noise, Shared& passes, ExplorerShared& at) {
-  const int agent = blockIdx.x, warp = threadIdx.x / 32, n = spec.critic.quantiles;
+  const int agent = blockIdx.x, n = spec.critic.quantiles;
   const Acting nets[2] = {{spec.critic_shape, critics, 2 * agent},
                           {spec.critic_shape, critics, 2 * agent + 1}};
   for (int d = threadIdx.x; d < spec.action_size; d += kThreads)
@@ -191,26 +186,14 @@ __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetwor
   if (threadIdx.x < 2) take_quantiles(spec, threadIdx.x, at);
   if (threadIdx.x < n) at.weight[threadIdx.x] = 1;
   __syncthreads();
-  typename Rule::Belief belief{};
-  if (warp == 0) belief = believe(rule, at, n, spec.critic.uncertainty);
-  const int samples = max(rule.samples, 1);
-  double m_sum = 0;
-  for (int sample = 0; sample < samples; ++sample) {
-    double m = 0;
-    if (warp == 0)
-      m = weigh(rule, at, n, spec.critic.uncertainty, belief, rule.samples > 0 ? noise[sample] : 0);
-    m_sum += m;
-    __syncthreads();
+  return take_steps(rule, at, n, spec.action_size, spec.critic.uncertainty, noise, [&] {
     if (const int k = threadIdx.x; k < 2)
       quantile_gradient(Support(spec.critic), at.probability[k], at.by_quantile[k], n,
                         at.output[k]);
     __syncthreads();
     for (int k = 0; k < 2; ++k)
       backward(nets[k], at.kept[k], at.output[k], spec.observation_size, passes, at.by_action[k]);
-    if (warp == 0) move(rule, at, spec.action_size, m);
-    __syncthreads();
-  }
-  return m_sum / samples;
+  });
 }
 
 // The explorer's steps of the mean, the first from the policy's own action, which is in at.action.

@@ -5,8 +5,8 @@
 
 #include <ovde/error.h>
 #include "cuda/host/agent_memory.h"
+#include "cuda/host/device_population.h"
 #include "cuda/host/handles.h"
-#include "cuda/host/transfers.h"
 #include "cuda/kernels/update.cuh"
 #include "cuda/residual/learn.h"
 #include "cuda/residual/network.h"
@@ -74,7 +74,7 @@ struct Layout {
     replays = bytes.take<float*>(spec.agents);
     memory.seeds = seeds;
     memory.replay = replays;
-    memory.replay_stride = 2 * spec.observation_size + spec.action_size + 2;
+    memory.replay_stride = spec.row_floats();
     memory.progress = bytes.take<Progress>(spec.agents);
     memory.critic_input = bytes.take<float>(2 * samples * spec.critic_shape.input.stride);
     memory.new_input = bytes.take<float>(samples * spec.critic_shape.input.stride);
@@ -150,8 +150,7 @@ class Learner final : public GroupLearner {
     const Owned<cudaStream_t> stream = make_stream();
     check(cudaMemsetAsync(bytes_.get(), 0, size_of(spec, bonus), stream.get()), "cudaMemset");
     std::vector<float*> replays(shared_replays.begin(), shared_replays.end());
-    for (int i = 0; !spec.scouts && i < spec.agents; ++i)
-      replays.push_back(replay_rows(i, 0, 0).data());
+    for (int i = 0; !spec.scouts && i < spec.agents; ++i) replays.push_back(replay(i));
     for (std::size_t i = 0; i < layout_.bonuses.size(); ++i) {
       layout_.bonuses[i].seed = seeds[i];
       layout_.bonuses[i].replay = replays[i];
@@ -186,16 +185,14 @@ class Learner final : public GroupLearner {
       add_network("rnd", layout_.bonuses[agent].distillation.net, bonus_.rnd_shape.size, all);
     return all;
   }
-  std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const override {
-    const int stride = layout_.memory.replay_stride;
-    return {layout_.rows + (1LL * agent * spec_.train.replay + first) * stride,
-            static_cast<std::size_t>(count * stride)};
+  float* replay(int agent) const override {
+    return layout_.rows + 1LL * agent * spec_.train.replay * layout_.memory.replay_stride;
   }
   std::span<Progress> progress() const override {
     return {layout_.memory.progress, static_cast<std::size_t>(spec_.agents)};
   }
   double* bonus_statistics(int agent) const override {
-    return layout_.bonuses[agent].distillation.statistics.next_row;
+    return bonus_.has_bonus() ? layout_.bonuses[agent].distillation.statistics.next_row : nullptr;
   }
   std::span<const float> outputs(int agent, int critic) const override {
     const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic_shape.output_stride();
@@ -214,8 +211,8 @@ class Learner final : public GroupLearner {
 
   void update(int n, std::uint64_t done, cudaStream_t stream) override {
     if (!has_copies_) {
-      step(layout_.actors, 1, false, 0, nullptr, stream);
-      step(layout_.critics, 2, true, 0, nullptr, stream);
+      step(layout_.actors, false, stream);
+      step(layout_.critics, false, stream);
       has_copies_ = true;
     }
     for (int i = 0; i < n; ++i) {
@@ -233,10 +230,11 @@ class Learner final : public GroupLearner {
   }
 
  private:
-  void step(const Networks<T>& nets, int networks_per_agent, bool critics, float polyak,
-            const float* gradients, cudaStream_t stream) const {
+  // A step of the optimiser; without `learns`, the copies for products alone.
+  void step(const Networks<T>& nets, bool learns, cudaStream_t stream) const {
     step_networks(spec_, layout_.memory, nets.shape, nets.segments, nets.segment_count,
-                  networks_per_agent, critics, polyak, gradients, nets.optimised, stream);
+                  &nets == &layout_.critics, learns ? spec_.train.polyak : 0,
+                  learns ? nets.gradients : nullptr, nets.optimised, stream);
   }
 
   // One update of all agents (Algorithm 2). `moves`: of the actor and the temperature too.
@@ -286,7 +284,7 @@ class Learner final : public GroupLearner {
                   l.critic_gradients.output, stream);
     critic_passes_.backward(products_, critics, memory.critic_input, 2 * batch, l.valued,
                             l.critic_gradients, l.critics.gradients, nullptr);
-    step(l.critics, 2, true, spec_.train.polyak, l.critics.gradients, stream);
+    step(l.critics, true, stream);
 
     // the actor, by the critics just updated
     if (moves) {
@@ -299,7 +297,7 @@ class Learner final : public GroupLearner {
       actor_losses(spec_, memory, l.by_input, l.actor_gradients.output, stream);
       actor_passes_.backward(products_, actors, memory.actor_input, 2 * batch, l.acting,
                              l.actor_gradients, l.actors.gradients, nullptr);
-      step(l.actors, 1, false, spec_.train.polyak, l.actors.gradients, stream);
+      step(l.actors, true, stream);
     }
     finish_update(spec_, memory, stream);
   }

@@ -17,11 +17,11 @@ class GroupLearner {
   virtual ~GroupLearner() = default;
 
   // Device memory of one agent: the arrays of its networks, with their names in a LearnerState, and
-  // rows of its replay buffer.
+  // its replay buffer.
   virtual StateArrays arrays(int agent) const = 0;
-  virtual std::span<float> replay_rows(int agent, std::int64_t first, std::int64_t count) const = 0;
+  virtual float* replay(int agent) const = 0;
   virtual std::span<Progress> progress() const = 0;
-  // Where the statistics of an agent's bonus begin (RndStatistics).
+  // Where the statistics of an agent's bonus begin (RndStatistics); null: it has none.
   virtual double* bonus_statistics(int agent) const = 0;
   // A critic's outputs, without their bias, at the last batch for which the actor moved: a row of
   // spec.critic.output_stride() numbers for each sample. And that bias.

@@ -3,8 +3,9 @@
 #include "agent/critic/support.h"
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/counters.cuh"
 #include "cuda/kernels/launch.cuh"
-#include "cuda/residual/fours.cuh"
+#include "cuda/tile/fours.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda::residual {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kEach = kMostOutputs / 32;
-constexpr float kHalfLogTwoPi = 0.918938533204672742f;
 
 // One warp for each sample of each agent. blockIdx: (samples, agent)
 dim3 warp_each(const GroupSpec& spec) { return dim3(parts_of(spec.batch(), kWarps), spec.agents); }
@@ -23,14 +23,7 @@ __device__ int sample_of_warp() { return blockIdx.x * kWarps + threadIdx.x / 32;
 
 __global__ void begin_kernel(GroupSpec spec, GroupMemory memory) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= spec.agents) return;
-  Progress& progress = memory.progress[i];
-  const std::uint64_t update = progress.updates + 1;
-  const AdamOptions adam = spec.train.adam.at(progress.updates);
-  progress.critic_step.adam = AdamCorrection(adam, update);
-  progress.actor_step.adam =
-      AdamCorrection(spec.train.adam.at(progress.updates / spec.train.actor_every),
-                     update / spec.train.actor_every);
+  if (i < spec.agents) set_step_sizes(spec.train, memory.progress[i]);
 }
 
 __global__ void __launch_bounds__(kThreads) draw_kernel(GroupSpec spec, GroupMemory memory) {
@@ -328,19 +321,17 @@ struct Stepper {
 
   // Adam's step of four parameters.
   __device__ float4 step(float4 p, float4 g, std::size_t at, float4 m, float4 v) const {
-    adam_update(adam, correction, g.x * share, p.x, m.x, v.x, AccurateMath{});
-    adam_update(adam, correction, g.y * share, p.y, m.y, v.y, AccurateMath{});
-    adam_update(adam, correction, g.z * share, p.z, m.z, v.z, AccurateMath{});
-    adam_update(adam, correction, g.w * share, p.w, m.w, v.w, AccurateMath{});
+    for_each_of_four(
+        [&](float& p, float g, float& m, float& v) {
+          adam_update(adam, correction, g * share, p, m, v, AccurateMath{});
+        },
+        p, g, m, v);
     store_four(nets.first_moment + at, m);
     store_four(nets.second_moment + at, v);
     return p;
   }
   __device__ float4 follow(float4 p, float4 target) const {
-    polyak_update(polyak, p.x, target.x);
-    polyak_update(polyak, p.y, target.y);
-    polyak_update(polyak, p.z, target.z);
-    polyak_update(polyak, p.w, target.w);
+    for_each_of_four([&](float p, float& target) { polyak_update(polyak, p, target); }, p, target);
     return target;
   }
 
@@ -544,28 +535,28 @@ std::vector<Segment> segments_of(const ResidualShape& shape) {
 
 template <typename T>
 void step_networks(const GroupSpec& spec, const GroupMemory& memory, const ResidualShape& shape,
-                   const Segment* segments, int segment_count, int networks_per_agent, bool critics,
-                   float polyak, const float* gradients, const Optimised<T>& nets,
-                   cudaStream_t stream) {
-  launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * networks_per_agent),
-         kThreads, 0, stream, spec, memory, shape.size, shape.padded_size, segments, segment_count,
-         networks_per_agent, critics, polyak, gradients, nets);
+                   const Segment* segments, int segment_count, bool critics, float polyak,
+                   const float* gradients, const Optimised<T>& nets, cudaStream_t stream) {
+  const int per_agent = critics ? 2 : 1;
+  launch(step_kernel<T>, dim3(parts_of(segment_count, kWarps), spec.agents * per_agent), kThreads,
+         0, stream, spec, memory, shape.size, shape.padded_size, segments, segment_count, per_agent,
+         critics, polyak, gradients, nets);
 }
 
 void finish_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream) {
   launch(finish_kernel, dim3(spec.agents), kThreads, 0, stream, spec, memory);
 }
 
-#define OVDE_INSTANTIATE(T)                                                                      \
-  template void critic_losses(const GroupSpec&, const GroupMemory&, const float*, const float*,  \
-                              const float*, const float*, T*, cudaStream_t);                     \
-  template void new_values(const GroupSpec&, const GroupMemory&, const float*, const float*, T*, \
-                           cudaStream_t);                                                        \
-  template void actor_losses(const GroupSpec&, const GroupMemory&, const float*, T*,             \
-                             cudaStream_t);                                                      \
-  template void step_networks(const GroupSpec&, const GroupMemory&, const ResidualShape&,        \
-                              const Segment*, int, int, bool, float, const float*,               \
-                              const Optimised<T>&, cudaStream_t);
+#define OVDE_INSTANTIATE(T)                                                                        \
+  template void critic_losses(const GroupSpec&, const GroupMemory&, const float*, const float*,    \
+                              const float*, const float*, T*, cudaStream_t);                       \
+  template void new_values(const GroupSpec&, const GroupMemory&, const float*, const float*, T*,   \
+                           cudaStream_t);                                                          \
+  template void actor_losses(const GroupSpec&, const GroupMemory&, const float*, T*,               \
+                             cudaStream_t);                                                        \
+  template void step_networks(const GroupSpec&, const GroupMemory&, const ResidualShape&,          \
+                              const Segment*, int, bool, float, const float*, const Optimised<T>&, \
+                              cudaStream_t);
 OVDE_INSTANTIATE(float)
 OVDE_INSTANTIATE(__half)
 #undef OVDE_INSTANTIATE

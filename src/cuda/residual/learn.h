@@ -62,9 +62,8 @@ std::vector<Segment> segments_of(const ResidualShape& shape);
 // stay) and copies. With `gradients` null only the copies are made.
 template <typename T>
 void step_networks(const GroupSpec& spec, const GroupMemory& memory, const ResidualShape& shape,
-                   const Segment* segments, int segment_count, int networks_per_agent, bool critics,
-                   float polyak, const float* gradients, const Optimised<T>& nets,
-                   cudaStream_t stream);
+                   const Segment* segments, int segment_count, bool critics, float polyak,
+                   const float* gradients, const Optimised<T>& nets, cudaStream_t stream);
 
 // Losses, counters and step sizes. begin_update() first, finish_update() last.
 void begin_update(const GroupSpec& spec, const GroupMemory& memory, cudaStream_t stream);

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "cuda/kernels/launch.cuh"
-#include "cuda/residual/fours.cuh"
+#include "cuda/tile/fours.cuh"
 #include "cuda/tile/warp.cuh"
 #include "nn/equations.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 // ---- batch norm: a block of threads has a panel of columns of one network's matrix
 
-// A thread has four columns and every so-many-th row. fp16 numbers of up to kHeldRows rows stay in
+// A thread has four columns and every kStep-th row. fp16 numbers of up to kHeldRows rows stay in
 // registers between the passes over a panel; with two blocks on each multiprocessor, one reads
 // while the other writes.
 constexpr int kThreads = 256, kWarps = kThreads / 32, kBlocks = 2, kHeldRows = 1024;

@@ -1,5 +1,5 @@
-#include "cuda/residual/population.h"
-
+// A population of agents with residual networks. Agents that differ in more than their seeds are
+// computed in groups, side by side.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,9 +12,8 @@
 #include <ovde/error.h>
 #include "agent/actor_critic/scout.h"
 #include "agent/critic/loss.h"
-#include "cuda/host/agent_memory.h"
 #include "cuda/host/agent_spec.h"
-#include "cuda/host/transfers.h"
+#include "cuda/host/device_population.h"
 #include "cuda/residual/group_learner.h"
 #include "nn/residual.h"
 
@@ -60,13 +59,9 @@ struct Member {
   int agent;             // number of the agent
   bool scout;
 
-  int group = 0, place = 0;   // where it is computed
-  Progress progress{};        // as of the last finish()
-  std::int64_t observed = 0;  // number of the first row that its bonus has not observed
+  int group = 0, place = 0;  // where it is computed
 
   bool explores() const { return !scout && device_rule(options).explores(); }
-  // The prefix of its names in a LearnerState.
-  std::string prefix() const { return scout ? kScout : ""; }
   const LearnerOptions& learner() const { return options.learner; }
 };
 
@@ -100,96 +95,23 @@ GroupSpec group_spec(const Member& member) {
   return spec;
 }
 
-// The largest of the agents' sizes.
-int largest(std::span<const AgentOptions> agents, int LearnerOptions::*size) {
-  int most = 1;
-  for (const AgentOptions& agent : agents) most = std::max(most, agent.learner.*size);
-  return most;
-}
-
-class Population final : public GpuPopulation {
+class Population final : public DevicePopulation {
  public:
   Population(std::span<const AgentOptions> agents, bool exact)
-      : members_(members_of(agents)),
-        explorers_(make_device_array<DeviceRule>(agents.size())),
-        uploaded_(agents.size()) {
+      : DevicePopulation(agents, agents.size()),
+        members_(members_of(agents)),
+        explorers_(make_device_array<DeviceRule>(agents.size())) {
     make_groups(exact);
-    PopulationActing lengths{};
-    lengths.observations = largest(agents, &LearnerOptions::observation_size);
-    lengths.actions = largest(agents, &LearnerOptions::action_size);
-    lengths.samples = lengths.fractions = 1;
+    for (const Member& member : members_) add_member(member);
     std::vector<DeviceRule> explorers;
-    for (const AgentOptions& agent : agents) {
-      explorers.push_back(device_rule(agent));
-      lengths.samples = std::max(lengths.samples, explorers.back().samples());
-    }
+    for (const AgentOptions& agent : agents) explorers.push_back(device_rule(agent));
     stream_.write(std::span(explorers_.get(), explorers.size()), explorers);
     stream_.wait();
-    acting_ = make_acting(agents.size(), lengths, mapped_);
-  }
-
-  void upload(int index, ovde::Agent& agent) override {
-    const LearnerState state = agent.state();
-    for_each_learner(index, [&](Member& member) {
-      const auto write = [&](auto device, auto values) { stream_.write(device, values); };
-      for_each_array(member, state, write);
-      member.observed = observed_rows(state, member.prefix());
-      member.progress.updates = *state.updates;
-      std::ranges::copy(array(state, member.prefix() + "log_alpha"), member.progress.log_alpha);
-      learner_of(member).networks_changed();
-    });
-    set_reward_scale(index, agent.host_side().reward_scale());
-    uploaded_[index] = agent.replay().added() - agent.replay().size();
-    add_rows(index, agent.replay());
-    stream_.wait();
-  }
-
-  void download(int index, ovde::Agent& agent) override {
-    const LearnerState state = agent.state();
-    for_each_learner(index, [&](Member& member) {
-      for_each_array(member, state,
-                     [&](auto device, auto values) { stream_.read(values, device); });
-      std::ranges::copy(member.progress.log_alpha,
-                        array(state, member.prefix() + "log_alpha").begin());
-    });
-    stream_.wait();
-    *state.updates = members_[index].progress.updates;
-    agent.restored();
-  }
-
-  void download_policies(std::span<ovde::Agent* const> agents) override {
-    for (std::size_t i = 0; i < agents.size(); ++i) {
-      const LearnerState state = agents[i]->state();
-      for (const auto& [name, device] : learner_of(members_[i]).arrays(members_[i].place)) {
-        if (name == "actor.parameters" || name == "actor.statistics")
-          stream_.read(array(state, name), device);
-      }
-      *state.updates = members_[i].progress.updates;
-    }
-    stream_.wait();
-    for (ovde::Agent* agent : agents) agent->restored();
-  }
-
-  void add_rows(int index, const Replay& replay) override {
-    const Member& own = members_[index];
-    replay.for_each_piece(uploaded_[index], replay.added(), [&](auto at, auto count) {
-      stream_.write(learner_of(own).replay_rows(own.place, at, count), replay.raw(at, count));
-    });
-    uploaded_[index] = replay.added();
-    for_each_learner(index, [&](Member& member) {
-      member.progress.replay_rows = replay.size();
-      member.progress.replay_added = replay.added();
-    });
   }
 
   void set_optimism(int, float) override {
     throw Error("critics of residual networks have no optimism");
   }
-  void set_reward_scale(int index, float factor) override {
-    for_each_learner(index, [&](Member& member) { member.progress.reward_scale = factor; });
-  }
-
-  const PopulationActing& acting() const override { return acting_; }
 
   // All agents at the same time; then the scouts, which write over the rows of their agents.
   void act() override {
@@ -204,15 +126,13 @@ class Population final : public GpuPopulation {
   }
 
   void update(int n) override {
-    updates_ = n;
+    begin_updates(n);
     for (Group& group : groups_) {
       std::vector<Progress> progress;
       std::int64_t unseen = 0;  // batches of transitions
-      for (Member* member : group.members) {
-        member->progress.critic_loss = member->progress.actor_loss = 0;
-        progress.push_back(member->progress);
-        unseen = std::max(unseen,
-                          unseen_batches(member->progress, group.spec.batch(), member->observed));
+      for (const int number : group.members) {
+        progress.push_back(progress_[number]);
+        unseen = std::max(unseen, unseen_batches(number, group.spec.batch()));
       }
       for (const Progress& p : progress) {
         if (p.updates != progress[0].updates)
@@ -220,7 +140,7 @@ class Population final : public GpuPopulation {
       }
       stream_.write(group.learner->progress(), progress);
       stream_.wait();
-      if (group.has_bonus()) {
+      if (group.bonus.has_bonus()) {
         for (; unseen > 0; --unseen) group.learner->observe(group.stream.get());
       }
       group.learner->update(n, progress[0].updates, group.stream.get());
@@ -232,25 +152,19 @@ class Population final : public GpuPopulation {
   }
 
   std::vector<PopulationReport> finish() override {
-    std::vector<PopulationReport> reports(uploaded_.size());
     for (const Group& group : groups_) {
       group.stream.wait();
       std::vector<Progress> progress(group.members.size());
       stream_.read(std::span(progress), group.learner->progress());
       stream_.wait();
-      for (std::size_t k = 0; k < progress.size(); ++k) {
-        Member& member = *group.members[k];
-        const Progress& p = member.progress = progress[k];
-        PopulationReport& report = reports[member.agent];
-        if (report.first_bad == 0) report.first_bad = p.first_bad;
-        if (member.scout) continue;
-        report.update.critic_loss = p.critic_loss / updates_;
-        report.update.actor_loss = p.actor_loss / updates_;
-        report.update.temperature = std::exp(p.log_alpha[0]);
-        report.value = value_report(group, static_cast<int>(k));
-      }
+      for (std::size_t k = 0; k < progress.size(); ++k) progress_[group.members[k]] = progress[k];
     }
-    return reports;
+    std::vector<PopulationReport> all = reports();
+    for (const Member& member : members_) {
+      if (!member.scout)
+        all[member.agent].value = value_report(groups_[member.group], member.place);
+    }
+    return all;
   }
 
   double bytes_per_update() const override {
@@ -261,7 +175,7 @@ class Population final : public GpuPopulation {
           spec.agents *
           (8.0 * (spec.actor_shape.size / spec.train.actor_every + 2 * spec.critic_shape.size) +
            7.0 * group.bonus.rnd_shape.size +  // the random network stays
-           double(spec.batch()) * (2 * spec.observation_size + spec.action_size + 2));
+           double(spec.batch()) * spec.row_floats());
     }
     return floats * sizeof(float);
   }
@@ -270,13 +184,11 @@ class Population final : public GpuPopulation {
   struct Group {
     GroupSpec spec;
     AgentSpec bonus;
-    bool explores = false;  // some member does
-    std::vector<Member*> members = {};
-    std::span<int> agents = {};  // the members' agents
+    bool explores = false;          // some member does
+    std::vector<int> members = {};  // their numbers
+    std::span<int> agents = {};     // the members' agents
     std::unique_ptr<GroupLearner> learner = nullptr;
     DeviceStream stream = {};
-
-    bool has_bonus() const { return bonus.has_bonus(); }
   };
 
   ActRows rows_of(const Group& group) const {
@@ -285,16 +197,17 @@ class Population final : public GpuPopulation {
 
   // The agents' groups come before those of scouts, which share their replay buffers.
   void make_groups(bool exact) {
-    for (Member& member : members_) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      Member& member = members_[i];
       auto group = std::ranges::find_if(
-          groups_, [&](const Group& g) { return learn_together(*g.members[0], member); });
+          groups_, [&](const Group& g) { return learn_together(members_[g.members[0]], member); });
       if (group == groups_.end()) {
         groups_.push_back({.spec = group_spec(member), .bonus = bonus_spec(member.learner())});
         group = groups_.end() - 1;
       }
       member.group = static_cast<int>(group - groups_.begin());
       member.place = static_cast<int>(group->members.size());
-      group->members.push_back(&member);
+      group->members.push_back(static_cast<int>(i));
       group->explores |= member.explores();
     }
     for (Group& group : groups_) {
@@ -302,11 +215,11 @@ class Population final : public GpuPopulation {
       group.agents = mapped_.take<int>(group.members.size());
       std::vector<std::uint64_t> seeds;
       std::vector<float*> replays;
-      for (const Member* member : group.members) {
-        const Member& own = members_[member->agent];
-        group.agents[member->place] = member->agent;
-        seeds.push_back(member->learner().seed);
-        if (member->scout) replays.push_back(learner_of(own).replay_rows(own.place, 0, 0).data());
+      for (const int number : group.members) {
+        const Member &member = members_[number], &own = members_[member.agent];
+        group.agents[member.place] = member.agent;
+        seeds.push_back(member.learner().seed);
+        if (member.scout) replays.push_back(learner_of(own).replay(own.place));
       }
       group.learner = make_group_learner(group.spec, group.bonus, seeds, replays, exact);
     }
@@ -321,23 +234,19 @@ class Population final : public GpuPopulation {
 
   GroupLearner& learner_of(const Member& member) { return *groups_[member.group].learner; }
 
-  // Calls visit(member) for the learners of an agent.
-  template <typename Visit>
-  void for_each_learner(int index, Visit&& visit) {
-    for (Member& member : members_) {
-      if (member.agent == index) visit(member);
-    }
+  void add_member(const Member& member) {
+    const GroupLearner& group = learner_of(member);
+    const std::string prefix = member.scout ? kScout : "";
+    StateArrays arrays;
+    for (const auto& [name, device] : group.arrays(member.place))
+      arrays.emplace_back(prefix + name, device);
+    add_learner({.agent = member.agent,
+                 .prefix = prefix,
+                 .arrays = std::move(arrays),
+                 .statistics = group.bonus_statistics(member.place),
+                 .replay = member.scout ? nullptr : group.replay(member.place)});
   }
-
-  // Calls visit(device, values) for the arrays and statistics of a learner.
-  template <typename Visit>
-  void for_each_array(const Member& member, const LearnerState& state, Visit&& visit) {
-    for (const auto& [name, device] : learner_of(member).arrays(member.place))
-      visit(device, array(state, member.prefix() + name));
-    if (groups_[member.group].has_bonus())
-      for_each_rnd_statistic(state, member.prefix(),
-                             learner_of(member).bonus_statistics(member.place), visit);
-  }
+  void parameters_changed(int number) override { learner_of(members_[number]).networks_changed(); }
 
   // Computed on the host from the critics' outputs.
   ValueReport value_report(const Group& group, int agent) {
@@ -367,12 +276,7 @@ class Population final : public GpuPopulation {
 
   std::vector<Member> members_;  // agents, then scouts
   std::vector<Group> groups_;
-  DeviceArray<DeviceRule> explorers_;   // each agent's
-  std::vector<std::int64_t> uploaded_;  // number of the first row that is not on the device
-  DeviceStream stream_;
-  MappedMemory mapped_;
-  PopulationActing acting_;
-  int updates_ = 1;
+  DeviceArray<DeviceRule> explorers_;  // each agent's
 };
 
 // Throws where an agent has what the kernels do not.

@@ -174,9 +174,9 @@ __device__ void begin_forward(T& tile, const PassParameters& net, const NetworkS
   begin_forward(tile, net, shape, shape.layers - 1);
 }
 
-// From the sums of layer l, or from its normalised sums, to its output: applies gain and shift and
-// the ReLU, unless !is_relu. Leaves the output in x and, unless they are null, in the rows of
-// `keep`, and normalised sums in those of `normal`. kBack: notes which units are above zero.
+// From the sums of layer l (normalised: kNorm) to its output: applies gain and shift (kNorm), then
+// the ReLU (is_relu). Leaves the output in x and in the rows of `keep`, and normalised sums in
+// those of `normal`; either may be null. kBack: notes which units are above zero.
 template <bool kNorm, bool kBack, bool kExact, int kSize>
 __device__ void store_layer(NetworkTile<kExact, kSize>& tile, int l, bool is_relu, float* keep,
                             float* normal, int stride, int first_sample,

@@ -2,6 +2,7 @@
 // copies of the new parameters.
 #pragma once
 
+#include "cuda/tile/fours.cuh"
 #include "cuda/tile/product_fp16.cuh"
 
 namespace ovde::cuda {
@@ -46,11 +47,7 @@ struct AdamStep {
   }
   // Four adjacent parameters, their moments and targets.
   __device__ void operator()(const float4& gradient, float4 (&values)[4]) const {
-    auto& [p, m, v, t] = values;
-    (*this)(gradient.x, p.x, m.x, v.x, t.x);
-    (*this)(gradient.y, p.y, m.y, v.y, t.y);
-    (*this)(gradient.z, p.z, m.z, v.z, t.z);
-    (*this)(gradient.w, p.w, m.w, v.w, t.w);
+    for_each_of_four(*this, gradient, values[0], values[1], values[2], values[3]);
   }
   AdamOptions options;
   AdamCorrection correction;

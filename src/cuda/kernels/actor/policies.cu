@@ -8,8 +8,6 @@ namespace ovde::cuda {
 
 namespace {
 
-constexpr float kHalfLogTwoPi = 0.918938533204672742f;
-
 // From the actor's results to actions and log-probabilities: u = mean + std * eps, a = tanh(u).
 // Calls visit(s, d, action, spread, raw_log_std) for each action of each sample. Ends with a
 // barrier.

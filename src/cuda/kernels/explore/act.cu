@@ -108,19 +108,14 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
   const float* delta = shared.by_quantile[k];
   for (int l = shape.layers - 1; l > 0; --l) {
     const LayerShape layer = shape.layer[l];
-    float4 sum = make_float4(0, 0, 0, 0);
+    float4 sum = all_four(0);
     if (column < layer.stride) {
       const float* weights = parameters + layer.weights + column;
 #pragma unroll 16
-      for (int o = part; o < layer.outputs; o += kParts) {
-        const float4 w = *reinterpret_cast<const float4*>(weights + o * layer.stride);
-        sum.x += delta[o] * w.x;
-        sum.y += delta[o] * w.y;
-        sum.z += delta[o] * w.z;
-        sum.w += delta[o] * w.w;
-      }
+      for (int o = part; o < layer.outputs; o += kParts)
+        sum = sum + delta[o] * load_four(weights + o * layer.stride);
     }
-    *reinterpret_cast<float4*>(&shared.partial[k][part][column]) = sum;
+    store_four(&shared.partial[k][part][column], sum);
     __syncthreads();
     float* below = shared.delta[k][l % 2];
     if (t < layer.inputs) {
@@ -153,7 +148,7 @@ __device__ void action_gradient(const Agent& agent, const float* parameters, Sha
 template <typename Rule>
 __device__ double climb(const Rule& rule, const Agent& agent, const double* noises,
                         Shared& shared) {
-  const int warp = threadIdx.x / 32, n = agent.critic.quantiles;
+  const int n = agent.critic.quantiles;
   const float* parameters = agent.critic_net[side()].parameters;
   run_critic(agent, parameters, shared);
   for (int i = threadIdx.x; i < 2 * n; i += kThreads) {
@@ -163,23 +158,8 @@ __device__ double climb(const Rule& rule, const Agent& agent, const double* nois
   }
   __syncthreads();
 
-  typename Rule::Belief belief{};
-  if (warp == 0) belief = believe(rule, shared, n, agent.critic.uncertainty);
-  const int samples = max(rule.samples, 1);
-  double m_sum = 0;
-  for (int sample = 0; sample < samples; ++sample) {
-    double m = 0;
-    if (warp == 0) {
-      const double noise = rule.samples > 0 ? noises[sample] : 0;
-      m = weigh(rule, shared, n, agent.critic.uncertainty, belief, noise);
-    }
-    m_sum += m;
-    __syncthreads();
-    action_gradient(agent, parameters, shared);
-    if (warp == 0) move(rule, shared, agent.action_size, m);
-    __syncthreads();
-  }
-  return m_sum / samples;
+  return take_steps(rule, shared, n, agent.action_size, agent.critic.uncertainty, noises,
+                    [&] { action_gradient(agent, parameters, shared); });
 }
 
 // The action of the moved mean, as input of the next ascent; ends with a barrier.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/agent.h"
+#include "cuda/tile/fours.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda {
@@ -14,14 +15,12 @@ __device__ inline void dense(const float* parameters, const LayerShape layer, co
   for (int first = warp; first < layer.outputs; first += warps * kTogether) {
     float sum[kTogether] = {};
     for (int i = lane * 4; i < layer.stride; i += 128) {
-      const float4 a = *reinterpret_cast<const float4*>(x + i);
+      const float4 a = load_four(x + i);
 #pragma unroll
       for (int t = 0; t < kTogether; ++t) {
         const int o = first + t * warps;
         if (o >= layer.outputs) break;
-        const float4 w =
-            *reinterpret_cast<const float4*>(parameters + layer.weights + o * layer.stride + i);
-        sum[t] += a.x * w.x + a.y * w.y + a.z * w.z + a.w * w.w;
+        sum[t] += sum_of_four(a * load_four(parameters + layer.weights + o * layer.stride + i));
       }
     }
 #pragma unroll

@@ -79,4 +79,28 @@ __device__ void move(const Rule& rule, At& at, int actions, double m) {
   rule.move(Warp{}, actions, at.action, at.std, m, at.gradient, at.moved);
 }
 
+// One ascent of the mean from the quantiles in `at`, by a block: one step for each sample of the
+// rule, which the first warp evaluates. All threads call differentiate(), which computes by_action
+// from by_quantile and ends with a barrier. Ends with a barrier. Returns m to the first warp.
+template <typename Rule, typename At, typename Differentiate>
+__device__ double take_steps(const Rule& rule, At& at, int n, int actions,
+                             const UncertaintyForm& form, const double* noises,
+                             Differentiate&& differentiate) {
+  const bool leads = threadIdx.x < 32;
+  typename Rule::Belief belief{};
+  if (leads) belief = believe(rule, at, n, form);
+  const int samples = max(rule.samples, 1);
+  double m_sum = 0;
+  for (int sample = 0; sample < samples; ++sample) {
+    double m = 0;
+    if (leads) m = weigh(rule, at, n, form, belief, rule.samples > 0 ? noises[sample] : 0);
+    m_sum += m;
+    __syncthreads();
+    differentiate();
+    if (leads) move(rule, at, actions, m);
+    __syncthreads();
+  }
+  return m_sum / samples;
+}
+
 }  // namespace ovde::cuda

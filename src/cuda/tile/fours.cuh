@@ -1,5 +1,4 @@
-// Numbers in fours, as kernels of residual networks read and write them: fp32 or fp16 in memory,
-// fp32 in registers.
+// Numbers in fours, as kernels read and write them: fp32 or fp16 in memory, fp32 in registers.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -7,7 +6,7 @@
 
 #include "nn/equations.h"
 
-namespace ovde::cuda::residual {
+namespace ovde::cuda {
 
 struct alignas(8) FourHalves {
   __half2 low, high;
@@ -34,6 +33,14 @@ __device__ inline float4 operator*(float4 a, float4 b) {
 __device__ inline float4 operator*(float s, float4 a) { return all_four(s) * a; }
 __device__ inline float4 relu_four(float4 a) {
   return make_float4(relu(a.x), relu(a.y), relu(a.z), relu(a.w));
+}
+// Calls visit(x, ...) with the first number of each, then with the second, ...
+template <typename Visit, typename... Four>
+__device__ void for_each_of_four(const Visit& visit, Four&... four) {
+  visit(four.x...);
+  visit(four.y...);
+  visit(four.z...);
+  visit(four.w...);
 }
 __device__ inline float sum_of_four(float4 a) { return a.x + a.y + a.z + a.w; }
 
@@ -65,4 +72,4 @@ __device__ inline void store_first(float* x, float4 v, int count) {
   if (count > 3) x[3] = v.w;
 }
 
-}  // namespace ovde::cuda::residual
+}  // namespace ovde::cuda
