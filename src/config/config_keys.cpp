@@ -94,7 +94,7 @@ ConfigTable run_table() {
   return {"run",
           "what is run; on the command line `--task`, `--algo` and `--seed`",
           {field(&Config::task, "task", "task, `Name` or `Name:preset`", "none: must be given"),
-           field(&Config::algorithm, "algorithm", "algorithm", "none: must be given"),
+           field(&Config::algorithm, "algorithm", "algorithm", "dsac"),
            field(&Config::seed, "seed", {0, double(kLargestSeed)},
                  "seed of all random numbers of the run")}};
 }
