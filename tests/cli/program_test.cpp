@@ -164,6 +164,7 @@ TEST(Program, TrainsDsacWithoutAnAlgorithm) {
   const Outcome trained = program.run("train --task GridChaos-v0:s --epochs 1 " + kQuick);
   EXPECT_EQ(trained.code, 0) << trained.err;
   expect_words(trained.err, {"no --algo given: training dsac"});
+  expect_words(program.run("list config --markdown").out, {"| algorithm | dsac |"});
   const auto files = program.files();
   EXPECT_NE(std::ranges::find(files, "runs/GridChaos-v0-s-dsac-0/config.toml"), files.end());
 }
