@@ -11,6 +11,7 @@
 
 #include <ovde/option.h>
 #include <ovde/random.h>
+#include <ovde/uncertainty.h>
 
 namespace ovde {
 
@@ -18,15 +19,6 @@ namespace ovde {
 struct ActorHead {
   explicit ActorHead(int actions) : mean(actions), std(actions) {}
   std::vector<double> mean, std;
-};
-
-// Forms of the two uncertainties; the defaults are the paper's formulas.
-enum class EpistemicForm { quantiles, means };  // quantile by quantile, or |Q_1 - Q_2| / 2
-enum class VarianceForm { biased, unbiased };   // aleatoric: divided by N, or by N - 1
-struct UncertaintyForm {
-  EpistemicForm epistemic = EpistemicForm::quantiles;
-  VarianceForm variance = VarianceForm::biased;
-  bool operator==(const UncertaintyForm&) const = default;
 };
 
 // One number for each quantile of each critic: the quantiles themselves, or a gradient with respect
@@ -42,15 +34,7 @@ struct QuantilePair {
   UncertaintyForm form = {};
 };
 
-// The two uncertainties of a pair of quantile critics (appendix "The formulation of
-// uncertainties"). Means and variances over the quantiles are weighted.
-struct Uncertainty {
-  double mean;       // over quantiles and critics (Eq. 12)
-  double epistemic;  // sqrt(mean_i ((z_1i - z_2i) / 2)^2): disagreement of the two critics
-  double aleatoric;  // sqrt(var_i((z_1i + z_2i) / 2)): spread of the return itself
-  // Q_1 - Q_2, each the mean of its critic's quantiles; set for EpistemicForm::means only
-  double difference = 0;
-};
+// The two uncertainties of a pair.
 Uncertainty uncertainty(const QuantilePair& z);
 
 // out = by_mean * d mean/dz + by_epistemic * d epistemic/dz + by_aleatoric * d aleatoric/dz. The

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ovde/explorer.h>
+#include <ovde/uncertainty.h>
 #include "agent/equations.h"
 #include "base/names.h"
 #include "nn/equations.h"

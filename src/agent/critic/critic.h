@@ -9,6 +9,7 @@
 #include <span>
 
 #include <ovde/explorer.h>
+#include "agent/critic/uncertainty.h"
 #include "agent/learning.h"
 #include "agent/replay.h"
 
@@ -21,6 +22,23 @@ struct TargetValues {
   // the probabilities of categorical critics' values (n x batch); null: there are none
   std::array<const Batch*, 2> probabilities = {};
 };
+
+// Access to the quantiles of a QuantilePair.
+struct PairQuantiles {
+  int size() const { return z.size(); }
+  double value(int critic, int i) const { return z.critic[critic][i]; }
+  double weight(int i) const { return z.weight[i]; }
+  const UncertaintyForm& form() const { return z.form; }
+  const QuantilePair& z;
+};
+
+// Compiled once, in critic.cpp: the last bits depend on how the compiler fuses multiplications and
+// additions.
+extern template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
+
+inline double mean_difference(const QuantilePair& z) {
+  return mean_difference(OneThread{}, PairQuantiles{z});
+}
 
 // Copies sample s of both critics' values and, unless null, of their weights (N x batch).
 void take_sample(const Batch& first, const Batch& second, const Batch* weights, int s,

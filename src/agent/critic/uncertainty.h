@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include <ovde/explorer.h>
+#include <ovde/uncertainty.h>
 #include "base/lanes.h"
 
 namespace ovde {
@@ -89,26 +89,5 @@ struct UncertaintyGradient {
   double expected, mean, aleatoric;
   double epistemic = 0, apart = 0;  // factors of the difference at a quantile, of the means
 };
-
-#ifndef __CUDACC__
-
-// Access to the quantiles of a QuantilePair.
-struct PairQuantiles {
-  int size() const { return z.size(); }
-  double value(int critic, int i) const { return z.critic[critic][i]; }
-  double weight(int i) const { return z.weight[i]; }
-  const UncertaintyForm& form() const { return z.form; }
-  const QuantilePair& z;
-};
-
-// Compiled once, in critic.cpp: the last bits depend on how the compiler fuses multiplications and
-// additions.
-extern template Uncertainty uncertainty(const OneThread&, const PairQuantiles&);
-
-inline double mean_difference(const QuantilePair& z) {
-  return mean_difference(OneThread{}, PairQuantiles{z});
-}
-
-#endif
 
 }  // namespace ovde

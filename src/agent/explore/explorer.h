@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ovde/explorer.h>
+#include "agent/critic/critic.h"
 #include "agent/explore/rules.h"
 
 namespace ovde {
@@ -20,6 +21,11 @@ const ExplorerType& find_explorer(const std::string& name);  // Error if there i
 std::vector<Option> explorer_options();
 std::vector<Option> explorer_options(const std::string& name);
 bool is_explorer_option(const std::string& key);
+
+// Whether the explorer is a variant of OVD-Explorer: "ovde_g", "ovde_q" or "ovde_m".
+bool is_ovd_explorer(const std::string& explorer);
+// The rule of such a variant; Error for any other explorer.
+OvdRule ovd_rule(const std::string& explorer, const OptionValues& options);
 
 // The smaller of both critics' quantiles in increasing order.
 class SortedQuantiles {

@@ -102,9 +102,4 @@ struct OvdRule {
   }
 };
 
-// Whether the explorer is a variant of OVD-Explorer: "ovde_g", "ovde_q" or "ovde_m".
-bool is_ovd_explorer(const std::string& explorer);
-// The rule of such a variant; Error for any other explorer.
-OvdRule ovd_rule(const std::string& explorer, const OptionValues& options);
-
 }  // namespace ovde
