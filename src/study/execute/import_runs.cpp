@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "io/files.h"
@@ -309,7 +310,12 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
   const auto cell = std::ranges::find_if(cells, [&](const Cell& each) {
     return each.row + "/" + each.column == name || each.folder == name;
   });
-  if (cell == cells.end()) throw InputError(fmt::format("the plan has no cell {}", name));
+  if (cell == cells.end()) {
+    std::vector<std::string> names;
+    for (const Cell& each : cells)
+      if (each.imported) names.push_back(each.row + "/" + each.column);
+    throw InputError(fmt::format("the plan has no cell {}{}", name, did_you_mean(name, names)));
+  }
   if (!cell->imported) {
     throw InputError(fmt::format(
         "the runs of {} are made by this program; runs of another program need a column "

@@ -249,7 +249,10 @@ TEST(ImportedRun, IncompleteFilesAreRefused) {
   EXPECT_NE(refusal("step,return\n40,1\n30,1\n").find("file:3: step must not decrease"),
             std::string::npos);
   EXPECT_NE(refusal("step,return\n40,1\n60,1\n").find("at step 60"), std::string::npos);
-  EXPECT_NE(refusal("").find("columns step and return"), std::string::npos);
+  for (const char* none : {"step,return\n", "step,return\n5,1\n", "step,return\n1e9,1\n"})
+    EXPECT_EQ(refusal(none),
+              "file: it has no evaluation that counts; a run of this cell has steps 21 to 100");
+  EXPECT_NE(refusal("").find("columns step and return; it has ''"), std::string::npos);
   EXPECT_EQ(refusal("step,return\n40,1\n90,1\n"), "");
 }
 
