@@ -152,7 +152,7 @@ void add_options(CLI::App* command, EvalCommand& eval) {
   add(command, "--episodes", eval.episodes, "N", "number of episodes (10)")
       ->check(CLI::Range(1, kMostEpisodes));
   add_seed(command, "seed of the episodes (0)", [&eval](std::uint64_t x) { eval.seed = x; });
-  command->add_flag("--json", eval.json, "print one JSON object");
+  command->add_flag("--json", eval.json, "print one JSON object per line, one for each agent");
   add(command, "--record", eval.record, "FILE",
       "new file with the recorded episodes: FILE.html opens in a browser; DIR/replays/FILE.json "
       "appears in the report and on the live page of the run");

@@ -219,8 +219,8 @@ Table goal_table(const StudyResults& results) {
         earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
   });
   table.caption =
-      "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the number "
-      "of runs that reach it" +
+      "First epoch whose evaluation reaches the goal (FRG, from 0), earliest of all runs, and the "
+      "number of runs that reach it" +
       std::string(knows_explore ? "; explored: while exploring, without which an agent learns "
                                   "nothing of it"
                                 : "") +

@@ -79,9 +79,10 @@ TEST(Tables, CaptionsExplainWhatTheirTableHas) {
     }
   }
   EXPECT_EQ(score_caption(), "Score: mean evaluation return over the last epoch.");
-  EXPECT_EQ(goal_table(results).caption,
-            "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the "
-            "number of runs that reach it.");
+  EXPECT_EQ(
+      goal_table(results).caption,
+      "First epoch whose evaluation reaches the goal (FRG, from 0), earliest of all runs, and the "
+      "number of runs that reach it.");
 }
 
 // The last epochs of a run may not be evaluated: the score is that of earlier ones.
