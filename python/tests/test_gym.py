@@ -228,6 +228,11 @@ def test_returned_values_of_another_kind_are_named(tmp_path, small, method, resu
     assert isinstance(caught.value.__cause__, TypeError)
 
 
+def test_a_report_has_no_command_that_cannot_make_the_environment(tmp_path, small):
+    page = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small).report().read_text()
+    assert "network.hidden = [16]" in page and "ovde train" not in page
+
+
 def test_evaluate(tmp_path, small):
     run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", **small)
     result = ovde.evaluate(run, Line(), 4, seed=3)
