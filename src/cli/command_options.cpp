@@ -203,6 +203,11 @@ void add_options(CLI::App* command, StressCommand& stress) {
       ->allow_extra_args(false);
   add(command, "--severities", stress.request.severities, "S,S,...",
       "severities from 0 to 1 (0,0.2,0.4,0.6,0.8,1)")
+      ->check([](const std::string& text) {
+        double value = -1;
+        const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1;
+        return valid ? "" : fmt::format("Value {} not in range 0 to 1", text);
+      })
       ->delimiter(',')
       ->allow_extra_args(false);
   add(command, "--episodes", stress.request.episodes, "N", "episodes at each severity (20)")
