@@ -116,6 +116,7 @@ TEST(Tables, CaptionsNameTheEpochsThatAreScored) {
 TEST(Tables, NumbersOfAnIntervalHaveTheSameDecimals) {
   EXPECT_EQ(format_interval({99.5, 98, 101}), "99.5 [98.0, 101.0]");
   EXPECT_EQ(format_interval({-1000, -1020, 4}), "-1000 [-1020, 4]");
+  EXPECT_EQ(format_interval({-2.5e300, -1e301, 4}), "-2.5e+300 [-1e+301, 4]");
 }
 
 TEST(Tables, UntrainedEpochsAreNotMisses) {
