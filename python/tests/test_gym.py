@@ -402,6 +402,17 @@ except KeyboardInterrupt:
     assert ovde.resume(tmp_path / "x", Line, workers=workers).finished
 
 
+def test_workers_have_the_arguments_of_the_program(tmp_path, small):
+    arguments = list(sys.argv)
+
+    class Asking(Line):
+        def reset(self, **keywords):
+            assert sys.argv == arguments
+            return super().reset(**keywords)
+
+    ovde.train(Asking, "sac", epochs=1, out=tmp_path / "x", workers=1, **small)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_environment_that_calls_exit_is_reported(tmp_path, small, workers):
     class Leaving(Line):
