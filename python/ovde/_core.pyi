@@ -62,7 +62,14 @@ class ManyEnvs:
 class Contenders:
     def __init__(self, title: str, text: str) -> None: ...
     def add(
-        self, task: str, method: str, ours: bool, algorithm: str, curves: Sequence[Sequence[float]], seeds: Sequence[int]
+        self,
+        task: str,
+        method: str,
+        ours: bool,
+        algorithm: str,
+        curves: Sequence[Sequence[float]],
+        seeds: Sequence[int],
+        run: Optional[str],
     ) -> None: ...
     def tests(self) -> list[dict[str, Any]]: ...
     def cells(self) -> list[dict[str, Any]]: ...

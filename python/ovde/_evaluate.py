@@ -91,10 +91,10 @@ def evaluate(
         history = 0 if size == policy.observation_size else _history(path)
         at_rest = _at_rest(spaces.flatten_space(actions)) if history else np.zeros(0)
         if size + history * (size + len(at_rest)) != policy.observation_size:
-            raise _core.InputError(
-                f"the policy takes {policy.observation_size} numbers, and the environment gives {size}; to play with the "
-                "run's history (task.history), give the run, not its policy alone: ovde.evaluate(run, env)"
-            )
+            message = f"the policy takes {policy.observation_size} numbers, and the environment gives {size}"
+            if path is None and size < policy.observation_size:
+                message += "; to play with a run's history (task.history), give the run: ovde.evaluate(run, env)"
+            raise _core.InputError(message)
         for i in range(episodes):
             observation, _ = env.reset(seed=seed + i)
             # the newest first; before the start, the first observation and the action at rest

@@ -120,6 +120,7 @@ def _has_discrete(spaces: Any, space: Any) -> bool:
 
 _EPISODE = struct.Struct("<16sQQQ")  # mark, seed, steps, bytes of actions
 _MARK = b"ovde episode 1"
+_STEP = ("observation", "reward", "terminated", "truncated", "info")
 
 
 class SourceAdapter:
@@ -171,7 +172,7 @@ class Adapter(SourceAdapter):
     def reset(self, seed: int) -> Any:
         if self._env is None:
             self._env = self.source.factory()
-        observation, _ = self._env.reset(seed=fold_seed(seed))
+        observation, _ = unpacked("reset()", self._env.reset(seed=fold_seed(seed)), ("observation", "info"))
         self._seed, self._steps, self._actions = seed, 0, bytearray()
         self._observation = self.to_observation(observation)
         return self._observation
@@ -179,11 +180,15 @@ class Adapter(SourceAdapter):
     def step(self, action: np.ndarray) -> tuple:
         self._steps += 1
         self._actions += action.tobytes()
-        observation, reward, terminated, truncated, info = self._env.step(self.to_action(action))
+        observation, reward, terminated, truncated, info = unpacked("step()", self._env.step(self.to_action(action)), _STEP)
         key = self.source.success
         success = bool(info.get(key, False)) if key is not None else False
         self._observation = self.to_observation(observation)
-        return self._observation, float(reward), bool(terminated), bool(truncated), success
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            raise TypeError(f"a reward is {reward!r}; must be a number") from None
+        return self._observation, reward, bool(terminated), bool(truncated), success
 
     def save(self) -> Optional[bytes]:
         if self.source.unsaved_because is not None or self._env is None:
@@ -222,6 +227,14 @@ class Adapter(SourceAdapter):
         if self._env is not None:
             self._env.close()
             self._env = None
+
+
+def unpacked(call: str, result: Any, names: tuple[str, ...]) -> tuple:
+    """The tuple that an environment returned, which must have these elements. The API of Gym before 0.26 had fewer."""
+    if isinstance(result, tuple) and len(result) == len(names):
+        return result
+    was = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
+    raise TypeError(f"{call} returned {was}; must be ({', '.join(names)})")
 
 
 def flat(observation: Any) -> np.ndarray:

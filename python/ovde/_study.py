@@ -156,7 +156,8 @@ def compare(
                     f"{task}: {names[0]} has {epochs} epochs, {method} {curves.shape[1]}; "
                     "the numbers must be equal, such as curves[:, :50] of each"
                 )
-            core.add(task, method, method in own, algorithm, curves.tolist(), seeds)
+            run = os.fspath(given.folders[0]) if isinstance(given, Run) else None
+            core.add(task, method, method in own, algorithm, curves.tolist(), seeds, run)
     return Comparison(core)
 
 

@@ -52,7 +52,7 @@ class Pool:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         for _ in range(processes):
             here, there = socket.socketpair()
-            command = [sys.executable, "-c", "from ovde._workers import serve; serve()", str(there.fileno())]
+            command = [sys.executable, "-c", "from ovde._workers import serve; serve()", str(there.fileno()), *sys.argv]
             self._processes.append(subprocess.Popen(command, pass_fds=[there.fileno()], env=environment))
             there.close()
             here.sendall(struct.pack("<Q", len(payload)) + payload)
@@ -180,6 +180,7 @@ def serve() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     control = socket.socket(fileno=int(sys.argv[1]))
+    sys.argv = sys.argv[2:]  # those of the parent process, which an environment may read
     size = struct.unpack("<Q", control.recv(8, socket.MSG_WAITALL))[0]
     source = pickle.loads(control.recv(size, socket.MSG_WAITALL))
     while True:

@@ -42,6 +42,9 @@ def _any_seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**53))
 
 
+_NOT_RESET = "step() before the first reset()"
+
+
 class TaskEnv(gymnasium.Env):
     """A task of the library. `reset(seed=s)` determines this episode and all later ones.
 
@@ -80,6 +83,8 @@ class TaskEnv(gymnasium.Env):
         return self._core.reset(seed), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        if not self._seeded:
+            raise _core.Error(_NOT_RESET)
         observation, reward, terminated, truncated, success = self._core.step(action)
         return observation, reward, terminated, truncated, {"is_success": success} if self._has_goal else {}
 
@@ -154,6 +159,8 @@ class TaskVectorEnv(VectorEnv):
         return self._core.reset(seeds, mask), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
+        if not self._seeded:
+            raise _core.Error(_NOT_RESET)
         return self._core.step(actions)
 
 

@@ -56,10 +56,11 @@ class Contenders {
     results_.plan.show = {"table", "curves"};
   }
 
-  // Adds one method on one task. Every task must get the same methods.
+  // Adds one method on one task. Every task must get the same methods. `run`: the folder of the
+  // first run; none if the curves come from elsewhere.
   void add(const std::string& task, const std::string& method, bool ours,
            const std::string& algorithm, const std::vector<std::vector<double>>& curves,
-           const std::vector<std::uint64_t>& seeds) {
+           const std::vector<std::uint64_t>& seeds, const std::optional<std::string>& run) {
     Plan& plan = results_.plan;
     if (std::ranges::find(plan.rows, task, &PlanRow::name) == plan.rows.end()) {
       PlanRow row;
@@ -78,10 +79,12 @@ class Contenders {
                    .column = method,
                    .task = task,
                    .algorithm = algorithm,
+                   .imported = !run,
                    .epochs = static_cast<int>(curves.front().size()),
                    .seeds = seeds,
                    .settings = {},
                    .folder = {}};
+    if (run) result.asked = asked_of(*run);
     for (std::size_t i = 0; i < curves.size(); ++i) {
       result.runs.push_back({.seed = seeds[i],
                              .score = score(curves[i], fmt::format("{} on {}", method, task)),
@@ -235,7 +238,7 @@ void bind_studies(py::module_& module) {
   py::class_<Contenders>(module, "Contenders")
       .def(py::init<std::string, std::string>(), "title"_a, "text"_a)
       .def("add", &Contenders::add, "task"_a, "method"_a, "ours"_a, "algorithm"_a, "curves"_a,
-           "seeds"_a)
+           "seeds"_a, "run"_a)
       .def("tests", &Contenders::tests)
       .def("cells", &Contenders::cells)
       .def("markdown", &Contenders::markdown)

@@ -123,6 +123,15 @@ def test_copies_continue_like_the_original():
                 np.testing.assert_array_equal(other.reset()[0], start)
 
 
+def test_a_step_before_the_first_reset_is_an_error():
+    made = ovde.make("GridChaos-v0:s")
+    for env in (made, pickle.loads(pickle.dumps(made)), ovde.make_vec("GridChaos-v0:s", 2)):
+        with pytest.raises(ovde.Error, match="before the first reset"):
+            env.step(env.action_space.sample())
+        env.reset(seed=1)
+        env.step(env.action_space.sample())
+
+
 def test_actions_of_another_size_are_refused():
     env = ovde.make("GridChaos-v0:s")
     env.reset(seed=0)

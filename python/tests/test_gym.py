@@ -211,6 +211,28 @@ def test_observations_that_are_no_arrays_are_refused(tmp_path, small, kind, work
     assert "pybind11" not in str(caught.value)
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    "method, result, words",
+    [
+        ("reset", np.zeros(1), r"reset\(\) returned ndarray; must be \(observation, info\)"),
+        ("step", (np.zeros(1), 0.0, False, {}), r"step\(\) returned a tuple of 4; must be \(observation, reward, term"),
+        ("step", None, r"step\(\) returned NoneType; must be \(observation"),
+        ("step", (np.zeros(1), None, False, False, {}), "a reward is None; must be a number"),
+    ],
+)
+def test_returned_values_of_another_kind_are_named(tmp_path, small, method, result, words, workers):
+    wrong = type("Wrong", (Line,), {method: lambda self, *args, **keywords: result})
+    with pytest.raises(ovde.Error, match=words) as caught:
+        ovde.train(wrong, "sac", epochs=1, out=tmp_path / "x", workers=workers, **small)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_a_report_has_no_command_that_cannot_make_the_environment(tmp_path, small):
+    page = ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", **small).report().read_text()
+    assert "network.hidden = [16]" in page and "ovde train" not in page
+
+
 def test_evaluate(tmp_path, small):
     run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", **small)
     result = ovde.evaluate(run, Line(), 4, seed=3)
@@ -245,8 +267,10 @@ def test_evaluates_on_the_runs_own_environment(tmp_path, small, task):
     with pytest.raises(ovde.InputError, match="a policy without its run has no task"):
         ovde.evaluate(run.policy())
     assert ovde.evaluate(run, task, 1).returns.shape == (1,)
-    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; to play with the"):
+    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; to play with a"):
         ovde.evaluate(run.policy(), task)
+    with pytest.raises(ovde.InputError, match=r"the environment gives 1$"):
+        ovde.evaluate(run, Line)
 
 
 def test_evaluates_a_given_environment_with_the_runs_history(tmp_path, small):
@@ -376,6 +400,17 @@ except KeyboardInterrupt:
     # the run continues from its last checkpoint
     assert list((tmp_path / "x/checkpoints").glob("checkpoint-*"))
     assert ovde.resume(tmp_path / "x", Line, workers=workers).finished
+
+
+def test_workers_have_the_arguments_of_the_program(tmp_path, small):
+    arguments = list(sys.argv)
+
+    class Asking(Line):
+        def reset(self, **keywords):
+            assert sys.argv == arguments
+            return super().reset(**keywords)
+
+    ovde.train(Asking, "sac", epochs=1, out=tmp_path / "x", workers=1, **small)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -47,6 +47,13 @@ def test_compare_finds_significant_differences(tmp_path):
     assert (folder / "tables" / "tests.csv").is_file()
 
 
+def test_a_page_has_the_settings_of_runs_and_none_of_curves(tmp_path, trained_run):
+    result = ovde.compare({"elsewhere": trained_run.curves["eval_return_mean"], "here": trained_run})
+    text = result.to_html(tmp_path / "report.html").read_text()
+    assert text.count("runs of another program") == 1 and text.count("network.hidden = [16]") == 1
+    assert text.count("ovde train --task GridChaos-v0:s --algo dsac --seeds 0-1 --set") == 1
+
+
 def test_compare_takes_a_list(tmp_path, small, trained_run):
     other = ovde.train("GridChaos-v0:s", "sac", seeds=[0, 1], epochs=3, out=tmp_path / "other", **small)
     again = ovde.train("GridChaos-v0:s", "sac", seeds=[0, 1], epochs=3, out=tmp_path / "again", **small)

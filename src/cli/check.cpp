@@ -22,7 +22,7 @@ std::size_t width_of(const std::vector<Signal>& signals) {
 }
 
 std::string range(const Extent& extent) {
-  return fmt::format("{:>9.3g} to {:<9.3g}", extent.low, extent.high);
+  return fmt::format("{:>9.3g} to {:<9.3g}", extent.low + 0.0, extent.high + 0.0);  // no "-0"
 }
 
 void print_play(const char* name, const TaskCheck& check, const TaskCheck::Play& play) {

@@ -152,7 +152,7 @@ void add_options(CLI::App* command, EvalCommand& eval) {
   add(command, "--episodes", eval.episodes, "N", "number of episodes (10)")
       ->check(CLI::Range(1, kMostEpisodes));
   add_seed(command, "seed of the episodes (0)", [&eval](std::uint64_t x) { eval.seed = x; });
-  command->add_flag("--json", eval.json, "print one JSON object");
+  command->add_flag("--json", eval.json, "print one JSON object per line, one for each agent");
   add(command, "--record", eval.record, "FILE",
       "new file with the recorded episodes: FILE.html opens in a browser; DIR/replays/FILE.json "
       "appears in the report and on the live page of the run");
@@ -203,6 +203,11 @@ void add_options(CLI::App* command, StressCommand& stress) {
       ->allow_extra_args(false);
   add(command, "--severities", stress.request.severities, "S,S,...",
       "severities from 0 to 1 (0,0.2,0.4,0.6,0.8,1)")
+      ->check([](const std::string& text) {
+        double value = -1;
+        const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1;
+        return valid ? "" : fmt::format("Value {} not in range 0 to 1", text);
+      })
       ->delimiter(',')
       ->allow_extra_args(false);
   add(command, "--episodes", stress.request.episodes, "N", "episodes at each severity (20)")

@@ -247,8 +247,7 @@ class Resolver {
     const DelayOptions& delay = config_.disturbances.delay;
     const auto check = [&](const char* key, const Range& steps) {
       if (steps.high >= config_.horizon)
-        refuse(key, fmt::format("{} steps; must be less than task.horizon = {}", steps.high,
-                                config_.horizon));
+        refuse(key, fmt::format("must be less than task.horizon = {}", config_.horizon));
     };
     check("delay.action", delay.action);
     check("delay.observation", delay.observation);

@@ -105,7 +105,12 @@ void choose_disturbances(const std::vector<Setting>& undisturbed, StressTest& te
   };
   for (const std::string& word : test.request.disturbances) {
     StressAxis found = find_axis(word);
-    check(found);
+    try {
+      check(found);
+    } catch (const InputError& error) {
+      if (word.find('=') != std::string::npos) throw;  // KEY=VALUE: the message has the key
+      throw InputError(fmt::format("disturbance {}: {}", word, error.what()));
+    }
     const auto same = [&](const StressAxis& other) { return other.name == found.name; };
     if (std::ranges::any_of(test.disturbances, same))
       throw InputError(fmt::format("disturbance {} is given twice", found.name));

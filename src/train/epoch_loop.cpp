@@ -16,7 +16,9 @@ namespace ovde {
 namespace {
 
 void check_finite(double value, const char* what, const EpochLoop& run) {
-  if (!std::isfinite(value)) throw Error(fmt::format("{} is {}: {}", what, value, run.where()));
+  if (std::abs(value) <= std::numeric_limits<float>::max()) return;
+  throw Error(fmt::format("{} is {}{}: {}", what, std::isnan(value) ? std::abs(value) : value,
+                          std::isfinite(value) ? ", too large for 32 bits" : "", run.where()));
 }
 
 template <typename Values>

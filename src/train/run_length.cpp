@@ -18,6 +18,15 @@ std::string counted(std::int64_t count, const char* word) {
   return fmt::format("{} {}{}", fmt::group_digits(count), word, count == 1 ? "" : "s");
 }
 
+// Only where the learning rate is constant in the last epochs, as in a run that is trained for
+// longer.
+std::string describe_last_rate(const TrainConfig& train) {
+  const bool falls = train.adam.learning_rate_end > 0;
+  if (!falls || train.learning_rate_epochs >= train.epochs) return "";
+  return fmt::format("; after epoch {} the learning rate stays at {:g}", train.learning_rate_epochs,
+                     train.adam.learning_rate_end);
+}
+
 }  // namespace
 
 std::string describe_length(const RunPlan& run) {
@@ -28,14 +37,15 @@ std::string describe_length(const RunPlan& run) {
   const double share = static_cast<double>(evaluations * train.eval_steps) /
                        (static_cast<double>(train.epochs) * train.steps_per_epoch);
   return fmt::format(
-      "{} of {}: {} with the warm-up{}; evaluated for {} after {} ({} the training's steps)",
+      "{} of {}: {} with the warm-up{}; evaluated for {} after {} ({} the training's steps){}",
       counted(train.epochs, "epoch"), counted(train.steps_per_epoch, "step"),
       counted(steps, "step"), run.seeds.size() > 1 ? " for each agent" : "",
       counted(train.eval_steps, "step"),
       evaluations == 1         ? "the last epoch"
       : train.eval_epochs == 1 ? "every epoch"
                                : fmt::format("every {} epochs", train.eval_epochs),
-      share > 1 ? fmt::format("{:.3g} times", share) : fmt::format("{:.3g} % of", 100 * share));
+      share > 1 ? fmt::format("{:.3g} times", share) : fmt::format("{:.3g} % of", 100 * share),
+      describe_last_rate(train));
 }
 
 std::string about(double seconds) {

@@ -80,6 +80,8 @@ TEST_F(SlowImportCommand, RefusesIncompleteCommands) {
   EXPECT_EQ(import_from("").code, 2);
   EXPECT_EQ(import_from("--as a/DSAC --seed 0 run.csv").code, 2);
   EXPECT_EQ(import_from("--as a/other --seed 7 run.csv").code, 2);
+  EXPECT_NE(import_from("--as a/othr --seed 0 run.csv").err.find("did you mean a/other?"),
+            std::string::npos);
 }
 
 }  // namespace OVDE_TEST_FILE

@@ -51,6 +51,7 @@ TEST_F(SlowTaskFile, IsCheckedWithoutATraining) {
         "zero actions: 300 steps", "random actions: 300 steps", "ended by fallen",
         "times real time", "left_tyre", "picture"})
     EXPECT_NE(checked.out.find(expected), std::string::npos) << expected << "\n" << checked.out;
+  EXPECT_EQ(checked.out.find("-0 "), std::string::npos) << checked.out;
   change("exp(-sensor(\"gyro\").z^2)", "0 * command.speed");
   EXPECT_NE(program_.run("check balancer.toml --steps 300").out.find("reward straight is always 0"),
             std::string::npos);

@@ -157,7 +157,8 @@ TEST(Config, ErrorsOfTheEnvironmentNameKeyAndPlace) {
 }
 
 TEST(Config, DelaysAreShorterThanAnEpisode) {
-  expect_words(refusal("delay.action=100"), {"delay.action", "task.horizon = 100"});
+  EXPECT_EQ(refusal("delay.action=100"),
+            "--set: delay.action = 100: must be less than task.horizon = 100");
   expect_words(refusal("delay.observation=[0,150]"), {"delay.observation", "task.horizon = 100"});
   EXPECT_NO_THROW(resolve({"delay.action=[0,99]"}));
 }

@@ -232,7 +232,7 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
        "robot.toml:1: unknown model file 'robo.xml' (did you mean 'robot.xml'?)"},
       {"rate = 50", "rate = 60",
        "robot.toml:15: an action must last a whole number of the model's steps of 0.005 s: rate "
-       "may be 66.6667 or 50"},
+       "may be 66.666667 or 50"},
       {"rate = 50", "rate = 300", "rate may be 200 or 100"},
       {"rate = 50", "rate = 0", "robot.toml:15: rate is the number of actions per second"},
       {"rate = 50", "actuators = []", "robot.toml:15: actuators must name one at least"},
@@ -252,6 +252,7 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
     EXPECT_NE(message.find(one.message), std::string::npos) << message;
   }
   EXPECT_EQ(error_of(changed("40", "50")), "no error");
+  EXPECT_EQ(error_of(changed("rate = 50", "rate = 66.666667")), "no error");  // as the error says
 }
 
 // Files of runs of version 1.0.0 may have these.
@@ -259,7 +260,7 @@ TEST_F(OneTaskFile, OnlyNewRunsRefuse) {
   const struct {
     const char *from, *to, *message;
   } cases[] = {
-      {"horizon = 40", "summary = \"one\\ntwo\"", "robot.toml:1: summary must be one line"},
+      {"horizon = 40", "summary = \"one\\ntwo\"", "robot.toml:2: summary must be one line"},
       {"'command.speed'", "{ name = \"a\\nb\", value = 'command.speed' }",
        "robot.toml:6: the name and unit of observation 'a b' must be text of one line"},
       {"'command.speed'", "{ name = \"\", value = 'command.speed' }",

@@ -265,7 +265,14 @@ TEST_F(StressOfSmallRuns, WhatTheTaskCannotHaveIsLeftOut) {
   EXPECT_TRUE(std::ranges::any_of(
       test.left_out, [](const std::string& why) { return why.starts_with("mass is left out: "); }));
   asked.disturbances = {"mass"};
-  EXPECT_THROW(plan_stress(asked), InputError);
+  for (const char* name : {"mass", "together"}) {
+    asked.disturbances = {name};
+    EXPECT_TRUE(message_of([&] {
+                  plan_stress(asked);
+                }).starts_with(fmt::format("disturbance {}: model.mass = [0.3, 3]: ", name)));
+  }
+  asked.disturbances = {"model.mass=2"};
+  EXPECT_TRUE(message_of([&] { plan_stress(asked); }).starts_with("model.mass = 2: "));
 }
 
 TEST_F(StressOfSmallRuns, BadInputIsRefusedBeforeAnythingIsWritten) {

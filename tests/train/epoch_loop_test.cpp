@@ -331,6 +331,7 @@ TEST(SlowEpochLoop, NonFiniteNumbersAreNamed) {
   expect_words(fault_message("observation", 30), {"an observation is nan", "environment step 30"});
   expect_words(fault_message("reward", 100), {"a return of the evaluation is nan", "seed 7"});
   expect_words(fault_message("observation", 100), {"an observation of the evaluation", "seed 7"});
+  expect_words(fault_message("large reward", 30), {"a reward is 1e+300, too large for 32 bits"});
   EXPECT_EQ(fault_message("none", 30), "");
 }
 

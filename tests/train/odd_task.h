@@ -30,6 +30,7 @@ class OddEnv final : public Env {
     if (now && fault_ == "throw") throw std::runtime_error("the motor is on fire");
     x_ = 0.9 * x_ + 0.1 * action[0] + 0.01 * random_.normal();
     observation[0] = now && fault_ == "observation" ? kNaN : x_;
+    if (now && fault_ == "large reward") return {.reward = 1e300};
     return {.reward = now && fault_ == "reward" ? kNaN : -x_ * x_};
   }
 

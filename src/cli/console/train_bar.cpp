@@ -142,8 +142,8 @@ class ConsoleProgress final : public ProgressSink {
 
   std::string agents_text() const {
     if (run_.seeds.size() == 1) return fmt::format("seed {}", run_.seeds.front());
-    return fmt::format("{} agents (seeds {} to {})", run_.seeds.size(), run_.seeds.front(),
-                       run_.seeds.back());
+    const auto [low, high] = std::ranges::minmax(run_.seeds);
+    return fmt::format("{} agents (seeds {} to {})", run_.seeds.size(), low, high);
   }
 
   bool has_goal() const {

@@ -56,7 +56,7 @@ class TaskFileReader {
                    {"model", "summary", "horizon", "constants", "control", "reset", "command",
                     "observation", "reward", "end", "success", "spread"});
     task_.summary = in_.text(top_, "summary").value_or("task of " + task_.name);
-    if (!is_one_line(task_.summary)) refuse_new(top_, "summary must be one line");
+    if (!is_one_line(task_.summary)) refuse_new(*top_.get("summary"), "summary must be one line");
     task_.horizon = static_cast<int>(in_.integer(top_, "horizon", 1, 10'000'000).value_or(1000));
     read_model();
     const DataPointer data = make_data(*task_.loaded_model);
@@ -174,7 +174,7 @@ class TaskFileReader {
       const double low = std::clamp(std::floor(steps), 1.0, kMostSteps - 1);
       if (std::abs(steps - task_.frame_skip) > 1e-6 * steps)
         in_.refuse(*rate, fmt::format("an action must last a whole number of the model's steps of "
-                                      "{} s: rate may be {:g} or {:g}",
+                                      "{} s: rate may be {:.8g} or {:.8g}",
                                       step, 1 / (low * step), 1 / ((low + 1) * step)));
     }
     read_actuators(*control);

@@ -108,9 +108,12 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
   const std::vector<std::string> names = names_of(out.plan.columns);
   out.plan.title = fmt::format("{}", fmt::join(names, ", "));
   out.plan.text = fmt::format(
-      "{} not planned as a study. Differences are tested against {}, the first one named.{}",
-      runs.size() == 1 ? "A run that was" : fmt::format("{} runs that were", runs.size()),
-      names.front(), different_lengths(runs, columns, names));
+      "{} not planned as a study.",
+      runs.size() == 1 ? "A run that was" : fmt::format("{} runs that were", runs.size()));
+  if (names.size() > 1)
+    out.plan.text +=
+        fmt::format(" Differences are tested against {}, the first one named.", names.front());
+  out.plan.text += different_lengths(runs, columns, names);
 
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

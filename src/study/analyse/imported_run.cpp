@@ -21,7 +21,7 @@ std::vector<CurvePoint> parse_evaluations(const std::string& text, const std::st
   CsvReader in(text, name);
   if (!in.column("step") || !in.column("return")) {
     throw InputError(
-        fmt::format("{}: its first line must name the columns step and return; it has {}", name,
+        fmt::format("{}: its first line must name the columns step and return; it has '{}'", name,
                     fmt::join(in.header(), ", ")));
   }
   std::vector<CurvePoint> out;
@@ -62,6 +62,10 @@ std::vector<EpochRow> parse_imported(const std::string& text, const std::string&
     row.env_steps = train.warmup_steps + std::int64_t{train.steps_per_epoch} * (e + 1);
   }
 
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{}: {}; a run of this cell has steps {} to {}", name, why,
+                                 train.warmup_steps + 1, end));
+  };
   double last = train.warmup_steps, widest = per_epoch, seconds = 0;
   std::vector<int> counts(rows.size());
   for (const CurvePoint& each : parse_evaluations(text, name)) {
@@ -81,11 +85,8 @@ std::vector<EpochRow> parse_imported(const std::string& text, const std::string&
   }
   rows.back().seconds = seconds;
   // a run whose file ends so early that another evaluation was due is not complete
-  if (last <= train.warmup_steps || end - last >= widest) {
-    throw InputError(
-        fmt::format("{}: its last evaluation is at step {}; a run of this cell has steps {} to {}",
-                    name, last, train.warmup_steps + 1, end));
-  }
+  if (last <= train.warmup_steps) refuse("it has no evaluation that counts");
+  if (end - last >= widest) refuse(fmt::format("its last evaluation is at step {}", last));
   return rows;
 }
 

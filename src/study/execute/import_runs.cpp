@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <ovde/error.h>
+#include "base/suggestion.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "io/files.h"
@@ -198,6 +199,15 @@ struct CurveKind {
   }
 };
 
+// " (did you mean TD3?)"; empty if the plan has the column, and it is the task or row that it
+// lacks.
+std::string nearest_column(const Plan& plan, const std::string& algorithm) {
+  std::vector<std::string> names;
+  for (const PlanColumn& column : plan.columns)
+    if (column.imported) names.push_back(column.name);
+  return std::ranges::find(names, algorithm) != names.end() ? "" : did_you_mean(algorithm, names);
+}
+
 struct Curve {
   std::string text;  // the file of this run alone
   double last_step = -std::numeric_limits<double>::infinity();
@@ -231,6 +241,7 @@ std::map<CurveKind, std::map<std::uint64_t, Curve>> read_curves(const fs::path& 
     for (const std::string& name : header) fields.push_back(in.field(*in.column(name)));
     curve.text += fmt::format("{}\n", fmt::join(fields, ","));
   }
+  if (curves.empty()) throw InputError(file.string() + ": it has no evaluation");
   return curves;
 }
 
@@ -309,7 +320,12 @@ bool import_csv(const Plan& plan, const fs::path& study, const std::string& name
   const auto cell = std::ranges::find_if(cells, [&](const Cell& each) {
     return each.row + "/" + each.column == name || each.folder == name;
   });
-  if (cell == cells.end()) throw InputError(fmt::format("the plan has no cell {}", name));
+  if (cell == cells.end()) {
+    std::vector<std::string> names;
+    for (const Cell& each : cells)
+      if (each.imported) names.push_back(each.row + "/" + each.column);
+    throw InputError(fmt::format("the plan has no cell {}{}", name, did_you_mean(name, names)));
+  }
   if (!cell->imported) {
     throw InputError(fmt::format(
         "the runs of {} are made by this program; runs of another program need a column "
@@ -345,8 +361,9 @@ ImportOutcome import_curves(const Plan& plan, const fs::path& study, const fs::p
       }
     }
     if (any) continue;
-    outcome.foreign.push_back({file, fmt::format("{}, {}: the plan has no imported column for it",
-                                                 kind.text(), plural(std::ssize(runs), "run"))});
+    outcome.foreign.push_back(
+        {file, fmt::format("{}, {}: the plan has no imported column for it{}", kind.text(),
+                           plural(std::ssize(runs), "run"), nearest_column(plan, kind.algorithm))});
   }
   return outcome;
 }

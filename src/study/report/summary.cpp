@@ -338,7 +338,8 @@ std::string settings_html(const StudyResults& results) {
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"wide\">{}</td></tr>\n",
         escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
         result.cell.epochs, fmt::join(asked, ", "));
-    if (result.cell.imported) continue;
+    // the program cannot make an environment of Python
+    if (result.cell.imported || result.cell.task.starts_with("python/")) continue;
     lines +=
         fmt::format("<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
                     escape_html(command_to_train(result)));

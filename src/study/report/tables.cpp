@@ -152,6 +152,7 @@ std::string scored_epochs(const StudyResults& results) {
 
 std::string format_number(double value, double beside) {
   const double largest = std::max(std::abs(value), std::abs(beside));
+  if (largest >= 1e9) return fmt::format("{:.3g}", value);  // as of a run that diverged
   const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : 2;
   const bool rounds_to_zero = std::abs(value) < 0.5 * std::pow(10.0, -decimals);
   return fmt::format("{:.{}f}", rounds_to_zero ? 0 : value, decimals);  // and not "-0.00"
@@ -219,8 +220,8 @@ Table goal_table(const StudyResults& results) {
         earliest ? std::optional(-static_cast<double>(*earliest)) : std::nullopt};
   });
   table.caption =
-      "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the number "
-      "of runs that reach it" +
+      "First epoch whose evaluation reaches the goal (FRG, from 0), earliest of all runs, and the "
+      "number of runs that reach it" +
       std::string(knows_explore ? "; explored: while exploring, without which an agent learns "
                                   "nothing of it"
                                 : "") +

@@ -48,8 +48,8 @@ std::string to_text(const Table& table);
 std::string runs_csv(const StudyResults& results);
 std::string cells_csv(const StudyResults& results);
 
-// Two decimals, one from 100 on, none from 1,000 on. The larger of the value and the number beside
-// it decides.
+// Two decimals, one from 100 on, none from 1,000 on, "1e+10" from 1e9 on. The larger of the value
+// and the number beside it decides.
 std::string format_number(double value, double beside = 0);
 std::string format_spread(double mean, double deviation);  // "59.30 ± 4.10"
 // "59.30 [55.10, 63.40]", with the decimals of the largest.

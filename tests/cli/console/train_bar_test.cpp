@@ -110,6 +110,25 @@ TEST(TrainBar, APopulationShowsMeans) {
                       "score 15.0 on average (from 10.0 to 20.0), goal reached by 1 of 2"});
 }
 
+TEST(TrainBar, TheStartNamesTheSmallestAndTheLargestSeed) {
+  Console console;
+  console_progress(console.file(), {})->run_started(plan_of({5, 3, 9}, 2), 0);
+  expect_words(console.text(), {"3 agents (seeds 3 to 9)"});
+}
+
+TEST(TrainBar, TheStartTellsOfAConstantLearningRateAtTheEnd) {
+  RunPlan plan = plan_of({0}, 9);
+  plan.config.train.adam.learning_rate_end = 5e-5f;
+  for (const int fall : {6, 9}) {
+    plan.config.train.learning_rate_epochs = fall;
+    Console console;
+    console_progress(console.file(), {})->run_started(plan, 0);
+    EXPECT_EQ(
+        console.text().find("after epoch 6 the learning rate stays at 5e-05") == std::string::npos,
+        fall == 9);
+  }
+}
+
 TEST(TrainBar, ANewRunTellsItsDurationOnce) {
   Console console;
   const auto progress = console_progress(console.file(), {.bar = true, .width = 80});

@@ -58,6 +58,7 @@ TEST_F(CompareRuns, TasksAreRowsAndAlgorithmsAreColumns) {
   const StudyResults results = compare_runs(runs);
   EXPECT_EQ(results.row_names(), (std::vector<std::string>{"GridChaos-v0:s", "GridChaos-v0:a"}));
   ASSERT_EQ(results.plan.columns.size(), 2u);
+  expect_words(results.plan.text, {"7 runs", "Differences are tested against dsac, the first"});
   EXPECT_EQ(results.find("GridChaos-v0:s", "dsac").scores(), (std::vector<double>{10, 11, 12}));
   EXPECT_TRUE(results.find("GridChaos-v0:a", "dsac").runs.empty());
   EXPECT_TRUE(results.measures("frg"));
@@ -103,7 +104,9 @@ TEST_F(CompareRuns, UnfinishedRunsCountAndAreNamed) {
 TEST_F(CompareRuns, TheSameRunTwiceCountsOnce) {
   const fs::path run = make_run("a", "GridChaos-v0:s", "sac", 0, 1);
   make_run("b", "GridChaos-v0:s", "sac", 0, 1);
-  EXPECT_EQ(compare_runs(std::vector<fs::path>{run, run}).notes.size(), 0u);
+  const StudyResults alone = compare_runs(std::vector<fs::path>{run, run});
+  EXPECT_EQ(alone.notes.size(), 0u);
+  EXPECT_EQ(alone.plan.text, "A run that was not planned as a study.");  // and no test
   const StudyResults all = compare_runs(std::vector<fs::path>{folder_.path()});
   EXPECT_EQ(all.find("GridChaos-v0:s", "sac").runs.size(), 1u);
   ASSERT_EQ(all.notes.size(), 1u);

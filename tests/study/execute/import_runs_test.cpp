@@ -249,7 +249,10 @@ TEST(ImportedRun, IncompleteFilesAreRefused) {
   EXPECT_NE(refusal("step,return\n40,1\n30,1\n").find("file:3: step must not decrease"),
             std::string::npos);
   EXPECT_NE(refusal("step,return\n40,1\n60,1\n").find("at step 60"), std::string::npos);
-  EXPECT_NE(refusal("").find("columns step and return"), std::string::npos);
+  for (const char* none : {"step,return\n", "step,return\n5,1\n", "step,return\n1e9,1\n"})
+    EXPECT_EQ(refusal(none),
+              "file: it has no evaluation that counts; a run of this cell has steps 21 to 100");
+  EXPECT_NE(refusal("").find("columns step and return; it has ''"), std::string::npos);
   EXPECT_EQ(refusal("step,return\n40,1\n90,1\n"), "");
 }
 
@@ -328,6 +331,7 @@ TEST_F(SlowImportRuns, AFileOfCurvesIsRefusedWithItsLine) {
   const std::string header = "algorithm,task,seed,step,return\n",
                     run = "other's SAC,GridChaos-v0:a,";
   EXPECT_TRUE(refusal("step,return\n100,7\n").starts_with("bad.csv: curves of many runs have"));
+  EXPECT_EQ(refusal(header), "bad.csv: it has no evaluation");
   EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "x,1,2\n"),
             "bad.csv:3: seed must be a whole number");
   EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "1,100,1\n" + run + "0,90,1\n"),
@@ -335,6 +339,14 @@ TEST_F(SlowImportRuns, AFileOfCurvesIsRefusedWithItsLine) {
   EXPECT_EQ(refusal(header + run + "0,100,1\n" + run + "1,100,\n"),
             "bad.csv:3: return must be a number");
   EXPECT_FALSE(fs::exists(study_));
+}
+
+TEST_F(SlowImportRuns, TheNearestColumnIsNamed) {
+  const std::string text = "algorithm,task,seed,step,return\nothers SAC,GridChaos-v0:a,0,100,1\n";
+  const ImportOutcome outcome =
+      import_curves(plan_of("0-1", kOtherProgram), study_, write_csv("near.csv", text));
+  ASSERT_EQ(outcome.foreign.size(), 1u);
+  expect_words(outcome.foreign[0].why, {"no imported column for it (did you mean other's SAC?)"});
 }
 
 TEST_F(SlowImportRuns, AnotherProgramsRunsAreInTheTablesAndTheCurves) {

@@ -79,9 +79,10 @@ TEST(Tables, CaptionsExplainWhatTheirTableHas) {
     }
   }
   EXPECT_EQ(score_caption(), "Score: mean evaluation return over the last epoch.");
-  EXPECT_EQ(goal_table(results).caption,
-            "First epoch whose evaluation reaches the goal (FRG), earliest of all runs, and the "
-            "number of runs that reach it.");
+  EXPECT_EQ(
+      goal_table(results).caption,
+      "First epoch whose evaluation reaches the goal (FRG, from 0), earliest of all runs, and the "
+      "number of runs that reach it.");
 }
 
 // The last epochs of a run may not be evaluated: the score is that of earlier ones.
@@ -115,6 +116,7 @@ TEST(Tables, CaptionsNameTheEpochsThatAreScored) {
 TEST(Tables, NumbersOfAnIntervalHaveTheSameDecimals) {
   EXPECT_EQ(format_interval({99.5, 98, 101}), "99.5 [98.0, 101.0]");
   EXPECT_EQ(format_interval({-1000, -1020, 4}), "-1000 [-1020, 4]");
+  EXPECT_EQ(format_interval({-2.5e300, -1e301, 4}), "-2.5e+300 [-1e+301, 4]");
 }
 
 TEST(Tables, UntrainedEpochsAreNotMisses) {
