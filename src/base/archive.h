@@ -103,4 +103,15 @@ void restore_with(std::span<const std::byte> bytes, List&& list) {
   if (!in.empty()) throw Error("saved state is too long");
 }
 
+// The bytes of these members.
+template <typename... Members>
+Bytes save_members(const Members&... members) {
+  return save_with([&](Archive& archive) { archive(members...); });
+}
+// Restores them. Error if the bytes do not fit.
+template <typename... Members>
+void restore_members(std::span<const std::byte> bytes, Members&... members) {
+  restore_with(bytes, [&](Archive& archive) { archive(members...); });
+}
+
 }  // namespace ovde
