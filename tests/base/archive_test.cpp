@@ -52,6 +52,9 @@ TEST(Archive, ConstMembersCanBeSaved) {
   State copy = state;
   EXPECT_EQ(save_members(state, state.list),
             save_with([&](Archive& archive) { archive(copy, copy.list); }));
+  // in memory that cannot be written to
+  static constexpr bool flag = true;
+  EXPECT_EQ(save_members(flag), Bytes{std::byte{1}});
 }
 
 TEST(Archive, BytesThatDoNotFitAreRefused) {
