@@ -9,7 +9,6 @@ namespace ovde {
 // The left factor (rows x depth) of a product, stored as [panel][depth][kRows], padded with zeros.
 class Panels {
  public:
-  Panels() = default;
   Panels(int rows, int depth);
 
   int depth() const { return depth_; }
