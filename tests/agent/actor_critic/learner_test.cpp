@@ -249,7 +249,7 @@ TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {
           EXPECT_EQ(left, right) << a[i].first;
           continue;
         }
-        // those of the same network
+        // the parameters of this target's network
         const Vec parameters = reference::to_double(a[i - 3].second);
         EXPECT_EQ(left, parameters) << a[i].first;
         std::size_t drawn = 0, same = 0;  // biases may start alike
