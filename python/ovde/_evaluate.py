@@ -35,10 +35,10 @@ class Evaluation:
         return f"return {self.mean:.2f} (std {self.std:.2f}, {episodes} episode{'s' if episodes > 1 else ''})"
 
 
-def _history(path: Optional[PathLike]) -> int:
-    """task.history of the run in this folder, or of this policy file; 0 if there is no run."""
+def _history(path: Optional[PathLike]) -> Optional[int]:
+    """task.history of the run in this folder, or of this policy file; None if there is no run."""
     file = run_folder(path) / "config.toml" if path is not None else None
-    return int(_core.raw_settings(str(file)).get("task.history", 0)) if file is not None and file.is_file() else 0
+    return int(_core.raw_settings(str(file)).get("task.history", 0)) if file is not None and file.is_file() else None
 
 
 def _at_rest(box: Any) -> np.ndarray:
@@ -88,11 +88,12 @@ def evaluate(
     try:
         size = spaces.flatdim(observations)
         # an environment of ovde.make may have the history already
-        history = 0 if size == policy.observation_size else _history(path)
+        of_run = None if size == policy.observation_size else _history(path)
+        history = of_run or 0
         at_rest = _at_rest(spaces.flatten_space(actions)) if history else np.zeros(0)
         if size + history * (size + len(at_rest)) != policy.observation_size:
             message = f"the policy takes {policy.observation_size} numbers, and the environment gives {size}"
-            if path is None and size < policy.observation_size:
+            if of_run is None and size < policy.observation_size:
                 message += "; to play with a run's history (task.history), give the run: ovde.evaluate(run, env)"
             raise _core.InputError(message)
         for i in range(episodes):

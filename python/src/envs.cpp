@@ -90,13 +90,13 @@ py::tuple OneEnv::step(const Numbers& action) {
 std::optional<py::bytes> OneEnv::save() const {
   const auto saved = saved_state(*env_);
   if (!saved) return std::nullopt;
-  const Bytes bytes = save_with([&](Archive& archive) { archive(seeds_, *saved); });
+  const Bytes bytes = save_members(seeds_, *saved);
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 void OneEnv::restore(const std::string& bytes) {
   Bytes saved;
-  restore_with(std::as_bytes(std::span(bytes)), [&](Archive& archive) { archive(seeds_, saved); });
+  restore_members(std::as_bytes(std::span(bytes)), seeds_, saved);
   if (!restore_state(*env_, saved)) throw Error("this environment cannot restore its state");
 }
 

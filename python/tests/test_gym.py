@@ -269,7 +269,7 @@ def test_evaluates_on_the_runs_own_environment(tmp_path, small, task):
     assert ovde.evaluate(run, task, 1).returns.shape == (1,)
     with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+; to play with a"):
         ovde.evaluate(run.policy(), task)
-    with pytest.raises(ovde.InputError, match=r"the environment gives 1$"):
+    with pytest.raises(ovde.InputError, match=r"the policy takes \d+ numbers, and the environment gives \d+$"):
         ovde.evaluate(run, Line)
 
 

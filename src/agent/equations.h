@@ -11,12 +11,12 @@
 
 namespace ovde {
 
-// The squashed Gaussian: bounds of its log standard deviation, and a term that keeps its density
-// finite.
+// The squashed Gaussian: bounds of its log standard deviation, a term that keeps its density
+// finite, and log(2 pi) / 2.
 inline constexpr float kMinLogStd = -20;
 inline constexpr float kMaxLogStd = 2;
 inline constexpr float kSquashEpsilon = 1e-6f;
-inline constexpr float kHalfLogTwoPi = 0.918938533204672742f;  // of its density
+inline constexpr float kHalfLogTwoPi = 0.918938533204672742f;
 
 // How the actor's output gives the log standard deviation: clamped to [-20, 2], or squashed by a
 // tanh to [-10, 2]. With the squashed form the density of an action is exact; with the clamped one

@@ -23,7 +23,7 @@ class Archive {
   // Whether all bytes have been read.
   bool at_end() const { return restores() && in_->empty(); }
 
-  // Members that are const can be saved only: saving changes nothing.
+  // Members that are const can be saved only: saving writes to none of them.
   template <typename... Members>
   void operator()(Members&&... members) {
     (visit(members), ...);
@@ -47,7 +47,7 @@ class Archive {
   void visit(bool& flag) {
     auto byte = static_cast<std::uint8_t>(flag);
     visit(byte);
-    flag = byte != 0;
+    if (in_) flag = byte != 0;
   }
   // A member that lists members of its own.
   template <typename T>
@@ -56,7 +56,7 @@ class Archive {
   void visit(Random& stream) {
     std::uint64_t position = stream.position();
     visit(position);
-    stream.seek(position);
+    if (in_) stream.seek(position);
   }
   // Lists and texts are restored with the size that was saved; a span must have that size.
   template <typename T>
@@ -76,9 +76,11 @@ class Archive {
     }
   }
   void visit(std::string& text) {
-    std::vector<char> characters(text.begin(), text.end());
-    visit(characters);
-    text.assign(characters.begin(), characters.end());
+    if (in_) {
+      text = in_->get_text();
+    } else {
+      out_->put_text(text);
+    }
   }
 
   ByteWriter* out_ = nullptr;
@@ -101,6 +103,17 @@ void restore_with(std::span<const std::byte> bytes, List&& list) {
   Archive archive(in);
   list(archive);
   if (!in.empty()) throw Error("saved state is too long");
+}
+
+// The bytes of these members.
+template <typename... Members>
+Bytes save_members(const Members&... members) {
+  return save_with([&](Archive& archive) { archive(members...); });
+}
+// Restores them. Error if the bytes do not fit.
+template <typename... Members>
+void restore_members(std::span<const std::byte> bytes, Members&... members) {
+  restore_with(bytes, [&](Archive& archive) { archive(members...); });
 }
 
 }  // namespace ovde

@@ -32,10 +32,11 @@ inline std::optional<int> number_between(std::string_view name, std::string_view
   return parse_number<int>(name);
 }
 
-// Whether it has no line break, tab or other control character.
-inline bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
-}
+// A line break, a tab, DEL, ...
+inline bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
+
+// Whether the text has no control character.
+inline bool is_one_line(std::string_view text) { return std::ranges::none_of(text, is_control); }
 
 // Without spaces and tabs at both ends.
 inline std::string_view trimmed(std::string_view text) {

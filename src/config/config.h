@@ -34,8 +34,8 @@ struct TrainConfig : TrainOptions {
 int updates_per_epoch(const TrainConfig& train);
 
 // The fewest epochs that reach this number of environment steps, warm-up included. InputError,
-// which begins with `asked` ("--steps 100"), if the warm-up alone has that many, or if
-// they are more than ten million.
+// which begins with `asked` ("--steps 100"), if the warm-up alone has that many steps, or if it
+// takes more than ten million epochs.
 int epochs_for_steps(double steps, const TrainConfig& train, const std::string& asked);
 
 // The epochs after which a run of this length saves its networks by default, where it does: at most

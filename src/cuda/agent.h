@@ -174,7 +174,7 @@ enum class Role { agent, scout, optimist };
 // The constants of an agent: the learner's options, and values derived from them.
 struct AgentSpec : LearnerNumbers {
   Role role = Role::agent;
-  int owner = 0;  // index of the agent that it belongs to
+  int owner = 0;  // index of the agent that has this learner
 
   IdsOptions ids;
   DeviceRule explorer;

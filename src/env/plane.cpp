@@ -29,11 +29,9 @@ class Plane final : public Env, public Restorable, public Disturbable {
   std::optional<double> coordinate(const std::string& name) const override;
   std::vector<std::string> coordinates() const override { return {"x", "y"}; }
   Signals signals() const override;
-  std::optional<Bytes> save() const override {
-    return save_with([this](Archive& archive) { archive(*this); });
-  }
+  std::optional<Bytes> save() const override { return save_members(*this); }
   bool restore(std::span<const std::byte> bytes) override {
-    restore_with(bytes, [this](Archive& archive) { archive(*this); });
+    restore_members(bytes, *this);
     return true;
   }
   void archive(Archive& archive) {

@@ -7,12 +7,12 @@ namespace ovde {
 std::optional<Bytes> SavedWrapper::save() const {
   const auto inside = saved_state(inner());
   if (!inside) return std::nullopt;
-  return save_with([&](Archive& archive) { archive(*this, *inside); });
+  return save_members(*this, *inside);
 }
 
 bool SavedWrapper::restore(std::span<const std::byte> bytes) {
   Bytes inside;
-  restore_with(bytes, [&](Archive& archive) { archive(*this, inside); });
+  restore_members(bytes, *this, inside);
   return restore_state(inner(), inside);
 }
 

@@ -9,7 +9,6 @@ namespace ovde {
 // The left factor (rows x depth) of a product, stored as [panel][depth][kRows], padded with zeros.
 class Panels {
  public:
-  Panels() = default;
   Panels(int rows, int depth);
 
   int depth() const { return depth_; }
@@ -31,8 +30,8 @@ class Panels {
   Buffer data_;
 };
 
-// The weights of a layer (outputs x inputs): for its product, and for the product back to `chosen`
-// inputs from `first` on; none of them: 0.
+// The weights of a layer (outputs x inputs), packed for the forward product and for the backward
+// product to `chosen` inputs from number `first` on. With chosen = 0 there is no backward product.
 struct LayerPanels {
   LayerPanels(int outputs, int inputs, int chosen, int first = 0)
       : forward(outputs, inputs), backward(chosen, outputs), first(first) {}

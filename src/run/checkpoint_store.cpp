@@ -90,7 +90,7 @@ void CheckpointStore::write(Sections& sections, const Replay& replay, std::int64
   // rows first: the segments that a checkpoint names must be on the disk
   auto segments = log_.write(replay, added);
   ReplayPosition position{added, segments};
-  sections[kReplay] = save_with([&](Archive& archive) { archive(position); });
+  sections[kReplay] = save_members(position);
   write_checkpoint(folder_ / file_name(newest_ + 1), sections);
   ++newest_;
 
@@ -134,7 +134,7 @@ void CheckpointStore::make_folder() { ovde::make_folder(folder_); }
 
 void CheckpointStore::load(const fs::path& path, const Sections& sections, Replay& replay) {
   ReplayPosition position;
-  restore_with(section(sections, kReplay), [&](Archive& archive) { archive(position); });
+  restore_members(section(sections, kReplay), position);
   log_.read(position.segments, position.added, replay);
   segments_ = position.segments;
   newest_ = number_of(path).value_or(0);

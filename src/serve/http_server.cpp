@@ -58,8 +58,6 @@ bool is_token(std::string_view text) {
   });
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 int hex(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   return lower(c) >= 'a' && lower(c) <= 'f' ? lower(c) - 'a' + 10 : -1;

@@ -11,7 +11,7 @@ namespace {
 const double kRootTwoPi = std::sqrt(2 * std::numbers::pi);
 
 struct Tail {
-  double probability, density;  // of T, above t and at t
+  double probability, density;  // P(T > t), and the density of T at t
 };
 
 // T = (Z + shift) / S, where degrees * S^2 is chi-squared: the probability is the mean of
@@ -19,7 +19,7 @@ struct Tail {
 // for which the sum over equal steps is nearly exact. The density of u follows e^(degrees g(u)),
 // g(u) = u - (e^(2u) - 1) / 2; its integral is taken in the same way.
 Tail tail_of_t(double t, double degrees, double shift) {
-  const double spread = 1 / std::sqrt(2 * degrees);  // of u, where it is nearly normal
+  const double spread = 1 / std::sqrt(2 * degrees);  // the deviation of u, for many degrees
   const double step = std::min(0.12, 0.5 / std::sqrt(2 * degrees + shift * shift));
   // far in the tail of T most of the probability is at S = 1 / sqrt(1 + t^2 / degrees)
   const double likely = -std::log(std::hypot(1, t / std::sqrt(degrees)));
@@ -43,7 +43,7 @@ double t_tail(double t, double degrees, double shift) {
 }
 
 // Newton's method. From 0 it comes closer without passing the solution, since the tail is convex.
-// The quantile of the normal distribution costs less and is smaller: it comes first.
+// It starts with the quantile of the normal distribution, which is smaller and takes less time.
 double t_quantile(double tail, double degrees) {
   double t = 0, move = 0;
   do {

@@ -305,7 +305,7 @@ void AgentRun::save_if_due() {
 void AgentRun::save() {
   fetch_();
   Sections sections = loop_->save();
-  sections[kFormat] = save_with([](Archive& archive) { archive(std::uint32_t{kCurrentFormat}); });
+  sections[kFormat] = save_members(std::uint32_t{kCurrentFormat});
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());

@@ -78,7 +78,8 @@ class EpochLoop {
   std::vector<std::string> reward_terms() const;
 
   // The mean return of a policy in episodes that no evaluation has played, over train.eval_steps
-  // steps, at least five times task.horizon. nullopt: `stop` became true before their end.
+  // steps, or five times task.horizon if that is more. nullopt: `stop` became true before their
+  // end.
   std::optional<double> play(const Act& act, const std::atomic<bool>& stop);
 
   // The whole state, except for the rows of the replay buffer. Error if a parameter is not finite.

@@ -2,7 +2,6 @@
 // in the process, or on where a run was cut and continued.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>

@@ -51,11 +51,11 @@ TEST(RewardScale, EnvironmentsHaveReturnsOfTheirOwn) {
   scale.add(4, 0);
   scale.add(-2, 1);                                            // the largest return is still 4
   scale.add(8, 0);                                             // 10
-  EXPECT_DOUBLE_EQ(scale.factor(), 1 / std::sqrt(24 + 1e-8));  // of 4, -2 and 10
+  EXPECT_DOUBLE_EQ(scale.factor(), 1 / std::sqrt(24 + 1e-8));  // returns 4, -2 and 10
   scale.end_episode(0);
   scale.add(4, 0);
   scale.add(31, 1);                                                // 30
-  EXPECT_DOUBLE_EQ(scale.factor(), 1 / std::sqrt(122.56 + 1e-8));  // of 4, -2, 10, 4 and 30
+  EXPECT_DOUBLE_EQ(scale.factor(), 1 / std::sqrt(122.56 + 1e-8));  // returns 4, -2, 10, 4 and 30
 }
 
 TEST(RewardScale, OneReturnDecidesBySizeAlone) {

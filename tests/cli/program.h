@@ -53,11 +53,11 @@ class Program {
 
 struct Refusal {
   std::string arguments;
-  std::vector<std::string> words;  // of the message
+  std::vector<std::string> words;  // each is in the message
 };
 
-// Each is answered with exit code 2 and one line, and changes no file. `command`: before all of
-// the arguments.
+// Each is answered with exit code 2 and one line, and changes no file. All arguments follow
+// `command`.
 inline void expect_refusals(const std::vector<Refusal>& refusals, const Program& program = {},
                             const std::string& command = "") {
   const auto before = program.files();

@@ -387,7 +387,7 @@ TEST(Program, SeedsMayBeOneSeed) {
 TEST(Program, ALongListIsStoredAndRead) {
   const Program program;
   std::string list = "0";
-  for (int i = 1; i < 2600; ++i) list += "," + std::to_string(i % 2);  // of two epochs
+  for (int i = 1; i < 2600; ++i) list += "," + std::to_string(i % 2);  // epochs 0 and 1
   ASSERT_EQ(program
                 .run("train --task GridChaos-v0:s --algo sac --epochs 2 --out run --threads 1 "
                      "--set network.hidden=[2] --set train.batch=1 --set train.warmup_steps=1 "

@@ -53,10 +53,11 @@ TEST(Slurm, TheScriptHasTheOptionsOfThePlan) {
                         "'/shared/my study' --cells"});
 }
 
-TEST(Slurm, LineBreaksDoNotReachTheScript) {
+TEST(Slurm, ControlCharactersDoNotReachTheScript) {
   for (const auto change : {+[](SlurmJob& job) { job.study = "/shared/a\n#SBATCH --uid=0"; },
                             +[](SlurmJob& job) { job.name = "p\nrm -r x"; },
-                            +[](SlurmJob& job) { job.options.account = "a\rb"; }}) {
+                            +[](SlurmJob& job) { job.options.account = "a\rb"; },
+                            +[](SlurmJob& job) { job.options.account = "a\x7f"; }}) {
     SlurmJob job = small_job();
     change(job);
     EXPECT_THROW(job_script(job), InputError);

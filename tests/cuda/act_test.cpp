@@ -23,12 +23,7 @@ void expect_near(double found, double expected, double tolerance, const std::str
 
 // Why the agents are refused; empty: they are not.
 std::string refusal(const std::vector<AgentOptions>& options) {
-  try {
-    check_gpu_population(options, Precision::fp16);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return message_of([&] { check_gpu_population(options, Precision::fp16); });
 }
 
 TEST(Act, EveryBehaviourPolicyAgreesWithTheCpu) {

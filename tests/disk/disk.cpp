@@ -106,7 +106,7 @@ struct Disk {
   bool for_ever = false;
   int number = 0, log = -1;
   std::string pause_name, pause_until;
-  std::mutex mutex, order;  // of the names; of the log and what it tells of
+  std::mutex mutex, order;  // `order` keeps a call and its line of the log together
   std::map<int, std::string> names;
 };
 

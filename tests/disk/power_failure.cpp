@@ -20,8 +20,8 @@ namespace {
 // A file or a folder, as the program sees it and as the disk has it for certain.
 struct Node {
   bool is_folder = false;
-  std::string live = {}, synced = {};                  // of a file
-  std::map<std::string, int> entries = {}, safe = {};  // of a folder
+  std::string live = {}, synced = {};                  // contents of a file
+  std::map<std::string, int> entries = {}, safe = {};  // names in a folder
 };
 
 enum class Loss { none, all, contents, names, some };

@@ -7,7 +7,6 @@
 #include <barrier>
 #include <cmath>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <thread>
 

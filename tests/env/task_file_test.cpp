@@ -261,6 +261,7 @@ TEST_F(OneTaskFile, OnlyNewRunsRefuse) {
     const char *from, *to, *message;
   } cases[] = {
       {"horizon = 40", "summary = \"one\\ntwo\"", "robot.toml:2: summary must be one line"},
+      {"horizon = 40", "summary = \"one\\u007F\"", "robot.toml:2: summary must be one line"},
       {"'command.speed'", "{ name = \"a\\nb\", value = 'command.speed' }",
        "robot.toml:6: the name and unit of observation 'a b' must be text of one line"},
       {"'command.speed'", "{ name = \"\", value = 'command.speed' }",

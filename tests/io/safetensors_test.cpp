@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/safetensors.h"
 #include "temporary_folder.h"
+#include "words.h"
 
 namespace ovde {
 namespace OVDE_TEST_FILE {
@@ -33,12 +34,7 @@ Bytes by_hand(const std::string& header, std::size_t data) {
 }
 
 std::string complaint(const Bytes& bytes) {
-  try {
-    parse_safetensors(bytes, "policy.safetensors");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { parse_safetensors(bytes, "policy.safetensors"); });
 }
 
 TEST(Safetensors, ReadsBackWhatItWrote) {

@@ -95,7 +95,7 @@ struct Copy {
 
 struct Thread {
   State state;
-  int barrier_threads;  // of the barrier where it waits; 0: all of the block
+  int barrier_threads;  // how many threads its barrier waits for; 0: all of the block
   std::vector<Copy> copies;
   std::deque<std::size_t> groups;  // number of copies in each unfinished group
   std::size_t begun = 0;           // copies since the last group

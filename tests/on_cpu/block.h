@@ -15,7 +15,7 @@ alignas(128) inline unsigned char block_memory[kBlockMemory];
 
 struct Place {
   unsigned block[3], blocks[3], threads;
-  std::size_t bytes;  // of shared memory
+  std::size_t bytes;  // size of the shared memory
 };
 // Runs all threads of a block; std::logic_error if they deadlock or write beyond the shared memory.
 void run_block(const Place& place, const std::function<void()>& thread);

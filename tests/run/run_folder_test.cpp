@@ -147,7 +147,7 @@ TEST(Metrics, ScoreIsTheMeanOfTheEvaluations) {
     rows[i].epoch = i;
     if (i % 3 == 1) rows[i].eval_return_mean = i;
   }
-  EXPECT_DOUBLE_EQ(summarise(rows).score, (46 + 49) / 2.0);  // of the last 8 %, 46 to 49
+  EXPECT_DOUBLE_EQ(summarise(rows).score, (46 + 49) / 2.0);  // the last 8 % are 46 to 49
   rows.pop_back();  // a run that has not ended: what it has evaluated last
   EXPECT_DOUBLE_EQ(summarise(rows).score, (43 + 46) / 2.0);  // 43 to 46
   for (EpochRow& row : rows) row.eval_return_mean = EpochRow::kNone;

@@ -69,7 +69,7 @@ TEST(HttpServer, AnswersGetAndHead) {
   expect_words(page, {"Content-Length: 9\r\n", "default-src 'none'"});
   const std::string head =
       ask(server.port(), "HEAD /?a=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  EXPECT_EQ(status_of(head), 403);  // of another name, below
+  EXPECT_EQ(status_of(head), 403);  // the name of another host
   EXPECT_EQ(body_of(ask(server.port(),
                         "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")),
             "");

@@ -118,7 +118,7 @@ TEST(EpisodeRecording, JsonHoldsTheSameNumbers) {
 
 TEST(EpisodeRecording, KeepsAtMostTheLimit) {
   RecordingEnv env(config_of("GridChaos-v0:e"), {});
-  play(env, 1100);  // of 100 steps each, but for the few that reach the goal
+  play(env, 1100);  // they last 100 steps, except for the few that reach the goal
   const EpisodeRecording recording = env.take();
   std::size_t steps = 0;
   for (const RecordedEpisode& episode : recording.episodes) steps += episode.steps();

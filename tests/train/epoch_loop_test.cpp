@@ -50,7 +50,7 @@ struct Result {
   std::string rows;
   std::vector<float> learnt;
   int interruptions = 0;
-  double seconds = 0;  // of one epoch, where there was none
+  double seconds = 0;  // the length of an epoch, if there was no interruption
   bool operator==(const Result& other) const {
     return rows == other.rows && learnt == other.learnt;
   }
@@ -263,7 +263,7 @@ TEST(SlowEpochLoop, FixedTemperatureStays) {
   for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(run.epoch(team, kNever)->temperature, 0.25);
 }
 
-// Of a coordinate far from zero that hardly varies, networks see what varies.
+// Networks see the small changes of a coordinate far from zero.
 TEST(SlowEpochLoop, NormalisedObservationsHaveMeanZeroAndDeviationOne) {
   const Config config = loop_config("GridChaos-v0:s", "dsac",
                                     {{"train.normalise_observations", true, ""},
@@ -386,7 +386,8 @@ TEST(SlowEpochLoop, ScoreEpochsHaveTheirOwnInterval) {
     return epochs;
   };
   EXPECT_EQ(evaluated(30), (std::vector{29, 59, 89, 99}));
-  EXPECT_EQ(evaluated(3), (std::vector{29, 59, 89, 92, 95, 98, 99}));  // of the last eight
+  // every third of the last eight too
+  EXPECT_EQ(evaluated(3), (std::vector{29, 59, 89, 92, 95, 98, 99}));
   EXPECT_EQ(evaluated(200), (std::vector{29, 59, 89, 99}));
 }
 

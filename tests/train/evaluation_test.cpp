@@ -34,7 +34,7 @@ class Scripted final : public Env {
             .success = step_ == 2};
   }
 
-  std::vector<std::uint64_t> seeds;  // of the episodes that were begun
+  std::vector<std::uint64_t> seeds;  // one for each episode that was begun
 
  private:
   Box space_ = box(1, -1, 1);

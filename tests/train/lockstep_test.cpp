@@ -156,7 +156,7 @@ TEST_F(SlowLockstepTraining, RunsMayDifferInLengthAndEvaluation) {
       {"more", with("train.eval_steps", 90)},
       {"rarely", with("train.eval_epochs", 2)}};
   expect_together_as_alone(configs);
-  EXPECT_EQ(faults_.populations, 3);  // of all, of those that go on, of the longest
+  EXPECT_EQ(faults_.populations, 3);  // all runs, those that continue, the longest
   EXPECT_EQ(faults_.acts, 20 + 25 * (kEpochsInStep + 2));
 }
 

@@ -10,7 +10,7 @@
 
 namespace ovde {
 
-inline std::atomic<int> odd_steps{0};  // of all environments of the task
+inline std::atomic<int> odd_steps{0};  // steps in all environments of the task
 
 // A point on a line. task.fault at exploring or evaluating step number task.at of the environment.
 class OddEnv final : public Env {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <ovde/error.h>
+
 namespace ovde {
 
 std::unique_ptr<Actor> make_actor(const LearnerOptions& options) {

@@ -13,8 +13,7 @@ std::string printable(std::string_view text, std::string_view keep) {
     // U+0080 to U+009F, which some terminals interpret, are 0xc2 and a second byte in UTF-8
     const bool two_bytes =
         byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    const bool control = byte < 0x20 || byte == 0x7f || two_bytes;
-    if (!control || keep.find(text[i]) != std::string_view::npos) {
+    if (!(is_control(byte) || two_bytes) || keep.find(text[i]) != std::string_view::npos) {
       out += text[i];
       continue;
     }

@@ -35,13 +35,13 @@ class DevicePopulation : public GpuPopulation {
   // A learner on the device: an agent's own, its scout or its optimist.
   struct Learner {
     int agent;           // number of the agent
-    std::string prefix;  // of its names in a LearnerState
+    std::string prefix;  // the beginning of its names in a LearnerState
     StateArrays arrays = {};
-    double* statistics = nullptr;  // where those of its bonus begin (RndStatistics)
-    float* replay = nullptr;       // the agent's replay buffer, for its own learner
+    double* statistics = nullptr;  // its bonus's RndStatistics; null: it has none
+    float* replay = nullptr;       // the agent's replay buffer; needed for its own learner alone
   };
 
-  // rows: of acting, at least one for each agent.
+  // `rows`: the number of rows of acting, at least one for each agent.
   DevicePopulation(std::span<const AgentOptions> agents, std::size_t rows);
 
   int agents() const { return static_cast<int>(learners_of_.size()); }
@@ -59,7 +59,7 @@ class DevicePopulation : public GpuPopulation {
   // they count as observed. At least one: an empty batch computes the scales from uploaded
   // statistics.
   std::int64_t unseen_batches(int learner, int batch);
-  // The reports of all agents, but for their values.
+  // The reports of all agents, without their values.
   std::vector<PopulationReport> reports() const;
 
   DeviceStream stream_;

@@ -1,6 +1,5 @@
 // A population of agents with multi-layer perceptrons.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <ranges>

@@ -21,7 +21,7 @@ class GroupLearner {
   virtual StateArrays arrays(int agent) const = 0;
   virtual float* replay(int agent) const = 0;
   virtual std::span<Progress> progress() const = 0;
-  // Where the statistics of an agent's bonus begin (RndStatistics); null: it has none.
+  // The RndStatistics of an agent's bonus; null: it has none.
   virtual double* bonus_statistics(int agent) const = 0;
   // A critic's outputs, without their bias, at the last batch for which the actor moved: a row of
   // spec.critic.output_stride() numbers for each sample. And that bias.

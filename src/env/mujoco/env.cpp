@@ -273,12 +273,10 @@ class MujocoEnv final : public Env,
     return all;
   }
 
-  std::optional<Bytes> save() const override {
-    return save_with([this](Archive& archive) { archive(*this); });
-  }
+  std::optional<Bytes> save() const override { return save_members(*this); }
 
   bool restore(std::span<const std::byte> bytes) override {
-    restore_with(bytes, [this](Archive& archive) { archive(*this); });
+    restore_members(bytes, *this);
     return true;
   }
 

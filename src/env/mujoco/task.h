@@ -93,9 +93,8 @@ struct MujocoTask {
   std::unique_ptr<MujocoRules> make_rules() const;
 };
 
-// Names and units of the elements of a vector ("<name>_x"), a quaternion ("<name>_qw") or one
-// number
-// ("<name>"), each with `end`.
+// Names and units of `size` numbers: one number ("<name>"), a vector of three ("<name>_x", ...), a
+// quaternion ("<name>_qw", ...) or another list ("<name>_0", ...). `end` follows each name.
 std::vector<Signal> parts(const std::string& name, int size, const std::string& unit,
                           const std::string& end = "");
 

@@ -25,8 +25,7 @@ constexpr double kMostSteps = 100'000;   // the engine's steps in one action, at
 
 // The text with a space for each line break and other control character.
 std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 127; }, ' ');
+  std::ranges::replace_if(text, is_control, ' ');
   return text;
 }
 

@@ -1,7 +1,6 @@
 #include "study/report/video.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdint>

@@ -28,7 +28,7 @@ struct Case {
   bool optimist = false;
   int actor_every = 1;
   float target_std = 0;
-  int decay_updates = 0;  // of the learning rate, to a third
+  int decay_updates = 0;  // the learning rate falls to a third in these
   bool target_policy = true;
 };
 
@@ -249,7 +249,8 @@ TEST(Update, TargetNetworksStartAsCopiesOrOnTheirOwn) {
           EXPECT_EQ(left, right) << a[i].first;
           continue;
         }
-        const Vec parameters = reference::to_double(a[i - 3].second);  // of the same network
+        // the parameters of this target's network
+        const Vec parameters = reference::to_double(a[i - 3].second);
         EXPECT_EQ(left, parameters) << a[i].first;
         std::size_t drawn = 0, same = 0;  // biases may start alike
         for (std::size_t j = 0; j < right.size(); ++j) {

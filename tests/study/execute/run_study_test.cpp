@@ -293,7 +293,7 @@ TEST(SlowRunStudy, MoreSeedsRunOnlyTheNewOnes) {
   EXPECT_EQ(sink.epochs, 4 * 1 * 4);
 
   run(more, whole);
-  const auto returns = all_returns(grown, more);  // 0 to 2: of the first cell
+  const auto returns = all_returns(grown, more);  // the first cell has 0 to 2
   ASSERT_EQ(returns.size(), 12u);
   EXPECT_EQ(returns, all_returns(whole, more));
 

@@ -72,7 +72,7 @@ TEST_F(SlowStudyOnAGpu, RuntimeStudiesTrainRunsOneByOne) {
 
 TEST_F(SlowStudyOnAGpu, LargePopulationsAreSplit) {
   StudyRequest request = request_of();
-  std::list<StandInFaults> faults;  // of each half
+  std::list<StandInFaults> faults;  // one for each half
   std::mutex mutex;
   std::vector<std::size_t> agents;
   request.gpu = {.check = [](auto...) {},
@@ -144,7 +144,7 @@ TEST_F(SlowStudyOnAGpu, EveryAlgorithmJoinsAPopulation) {
   std::erase_if(plan.settings, [](const Setting& s) { return s.key == "network.hidden"; });
   std::size_t residual = 0;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == "on_cpu") continue;  // of another test
+    if (algorithm.name == "on_cpu") continue;  // another test registers it
     plan.columns.push_back(column);
     auto& own = plan.columns.back();
     own.name = own.algorithm = algorithm.name;

@@ -78,7 +78,7 @@ TEST(SlowReport, ThePapersPValuesAreBesideOurs) {
   const std::string page = page_of(results, folder.path());
   EXPECT_TRUE(has(page, "<span class=\"paper\">0.013</span>"));
   EXPECT_TRUE(has(page, "<span class=\"paper\">&lt;0.001</span>"));
-  // of the scores, and of nothing else
+  // the paper's p-value is that of the score alone
   const std::string csv = read_file(folder.path() / "tables/tests.csv");
   EXPECT_TRUE(std::regex_search(csv, std::regex("score,clear,OVDE,DSAC,.*,0\\.013\n"))) << csv;
   EXPECT_TRUE(std::regex_search(csv, std::regex("frg,clear,OVDE,DSAC,.*,\n"))) << csv;
