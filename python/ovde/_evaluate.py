@@ -105,7 +105,7 @@ def evaluate(
             while not ended:
                 flat = policy(np.concatenate([*seen, *taken]))
                 if isinstance(actions, spaces.Box):
-                    action = np.clip(flat.reshape(actions.shape), actions.low, actions.high).astype(actions.dtype)
+                    action = _gym.nearest_in(actions, flat)
                 else:
                     action = spaces.unflatten(actions, flat)
                 observation, reward, terminated, truncated, _ = env.step(action)

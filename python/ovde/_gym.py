@@ -152,7 +152,7 @@ class Adapter(SourceAdapter):
         actions, observations = source.action_space, source.observation_space
         self._plain_actions = isinstance(actions, spaces.Box)
         self._plain_observations = isinstance(observations, spaces.Box)
-        self._clips = self._plain_actions and actions.dtype == np.float64
+        self._is_float32 = self._plain_actions and actions.dtype == np.float32
         self._seed, self._steps, self._actions = 0, 0, bytearray()
         self._observation: Any = None
 
@@ -160,9 +160,7 @@ class Adapter(SourceAdapter):
         space = self.source.action_space
         if not self._plain_actions:
             return self._spaces.unflatten(space, flat)
-        # in 64 bits, scaling to the box may exceed its bounds by the last bit
-        action = np.clip(flat, self.low, self.high) if self._clips else flat.astype(space.dtype)
-        return action.reshape(space.shape)
+        return flat.astype(np.float32).reshape(space.shape) if self._is_float32 else nearest_in(space, flat)
 
     def to_observation(self, observation: Any) -> Any:
         if self._plain_observations:
@@ -235,6 +233,13 @@ def unpacked(call: str, result: Any, names: tuple[str, ...]) -> tuple:
         return result
     was = f"a tuple of {len(result)}" if isinstance(result, tuple) else type(result).__name__
     raise TypeError(f"{call} returned {was}; must be ({', '.join(names)})")
+
+
+def nearest_in(box: Any, flat: np.ndarray) -> np.ndarray:
+    """The action of a box that is nearest to these numbers: scaling to the box may exceed its bounds by the last bit."""
+    if np.issubdtype(box.dtype, np.integer):
+        flat = np.rint(flat)
+    return np.clip(flat.reshape(box.shape), box.low, box.high).astype(box.dtype)
 
 
 def flat(observation: Any) -> np.ndarray:

@@ -233,6 +233,21 @@ def test_a_report_has_no_command_that_cannot_make_the_environment(tmp_path, smal
     assert "network.hidden = [16]" in page and "ovde train" not in page
 
 
+def test_actions_of_whole_numbers_are_the_nearest(tmp_path, small):
+    class Levels(Line):
+        def __init__(self):
+            super().__init__()
+            self.action_space = spaces.Box(0, 3, (1,), np.int64)
+
+        def step(self, action):
+            levels.append(int(action[0]))
+            return super().step(action)
+
+    levels = []
+    ovde.train(Levels, "sac", epochs=1, out=tmp_path / "x", **small)
+    assert set(levels) == {0, 1, 2, 3}
+
+
 def test_evaluate(tmp_path, small):
     run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", **small)
     result = ovde.evaluate(run, Line(), 4, seed=3)
