@@ -6,7 +6,7 @@
 
 namespace ovde {
 
-namespace {
+namespace ant {
 
 constexpr int torso = 1;  // body of ant.xml
 constexpr double control_cost = 0.5;
@@ -27,7 +27,7 @@ Step step(Simulation& s, std::span<const double> action) {
           .terminated = !healthy(s)};
 }
 
-}  // namespace
+}  // namespace ant
 
 MujocoTask ant_task() {
   return {
@@ -36,13 +36,13 @@ MujocoTask ant_task() {
       .model = "ant",
       .frame_skip = 5,
       .observation_size = 27,
-      .bodies = {{"torso", torso}},
+      .bodies = {{"torso", ant::torso}},
       .start_noise = 0.1,
       .normal_velocities = true,
       .first_position = 2,  // height, orientation, joint angles
       .position_spread = {0.84, 0.91, 0.14, 0.52, 0.46, 1, 0.4, 0.3, 0.4, 0.3, 0.41, 0.3, 0.4, 0.3},
       .velocity_spread = {0.79, 0.81, 0.93, 1.7, 1.7, 1.8, 4.6, 4.3, 4.5, 4.3, 4.6, 4.3, 4.6, 4.3},
-      .step = step};
+      .step = ant::step};
 }
 
 }  // namespace ovde

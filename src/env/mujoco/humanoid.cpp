@@ -5,7 +5,7 @@
 
 namespace ovde {
 
-namespace {
+namespace humanoid {
 
 constexpr double speed_reward = 1.25, healthy_reward = 5, control_cost = 0.1;
 constexpr double lowest = 1, highest = 2;  // healthy heights of the torso
@@ -54,7 +54,7 @@ std::vector<Signal> observed() {
   return all;
 }
 
-}  // namespace
+}  // namespace humanoid
 
 MujocoTask humanoid_task() {
   return {
@@ -70,9 +70,9 @@ MujocoTask humanoid_task() {
                           0.7,   0.097, 0.19, 0.32, 0.67, 0.28, 0.26, 0.32, 0.28, 0.25,  0.31},
       .velocity_spread = {0.28, 0.22, 0.73, 0.94, 2.1, 1.8, 2.9, 4.5, 2.5, 2.3, 3.7, 6,
                           7.4,  2.3,  3.7,  5.9,  7.2, 2.3, 2.7, 2.7, 2.3, 2.7, 2.7},
-      .step = step,
-      .observe = observe,
-      .observed = observed()};
+      .step = humanoid::step,
+      .observe = humanoid::observe,
+      .observed = humanoid::observed()};
 }
 
 }  // namespace ovde

@@ -9,7 +9,7 @@ namespace ovde {
 
 namespace {
 
-Step step(Simulation& s, std::span<const double> action) {
+Step single_step(Simulation& s, std::span<const double> action) {
   constexpr double fallen = 0.2;  // the episode ends beyond this angle of the pole
   s.advance(action);
   const double angle = s.q()[1];
@@ -50,7 +50,7 @@ MujocoTask inverted_pendulum_task() {
           .start_noise = 0.01,
           .position_spread = {0.06, 0.13},
           .velocity_spread = {0.81, 1.8},
-          .step = step};
+          .step = single_step};
 }
 
 MujocoTask inverted_double_pendulum_task() {

@@ -6,7 +6,7 @@
 
 namespace ovde {
 
-namespace {
+namespace pusher {
 
 constexpr int tips = 10, puck = 11, goal = 12;  // bodies of pusher.xml
 constexpr int arm = 7;                          // number of joints
@@ -50,7 +50,7 @@ std::vector<Signal> observed() {
   return all;
 }
 
-}  // namespace
+}  // namespace pusher
 
 MujocoTask pusher_task() {
   return {.name = "Pusher",
@@ -59,13 +59,13 @@ MujocoTask pusher_task() {
           .frame_skip = 5,
           .observation_size = 23,
           .horizon = 100,
-          .bodies = {{"tips", tips}, {"puck", puck}, {"goal", goal}},
+          .bodies = {{"tips", pusher::tips}, {"puck", pusher::puck}, {"goal", pusher::goal}},
           .position_spread = {0.32, 0.28, 1, 0.79, 0.96, 0.39, 0.96, 0.069, 0.13, 0, 0},
           .velocity_spread = {0.26, 0.33, 1.8, 1.5, 2.3, 1.9, 2.4, 0.015, 0.012, 0, 0},
-          .step = step,
-          .start = start,
-          .observe = observe,
-          .observed = observed()};
+          .step = pusher::step,
+          .start = pusher::start,
+          .observe = pusher::observe,
+          .observed = pusher::observed()};
 }
 
 }  // namespace ovde

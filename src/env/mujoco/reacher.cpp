@@ -6,7 +6,7 @@
 
 namespace ovde {
 
-namespace {
+namespace reacher {
 
 constexpr int fingertip = 3, target = 4;  // bodies of reacher.xml
 constexpr double target_radius = 0.2;     // radius of the disc of targets
@@ -40,7 +40,7 @@ void observe(const Simulation& s, std::span<double> observation) {
   write(std::array{tip[0] - goal[0], tip[1] - goal[1], tip[2] - goal[2]}, out);
 }
 
-}  // namespace
+}  // namespace reacher
 
 MujocoTask reacher_task() {
   return {.name = "Reacher",
@@ -49,12 +49,12 @@ MujocoTask reacher_task() {
           .frame_skip = 2,
           .observation_size = 11,
           .horizon = 50,
-          .bodies = {{"fingertip", fingertip}, {"target", target}},
+          .bodies = {{"fingertip", reacher::fingertip}, {"target", reacher::target}},
           .position_spread = {8, 1.9, 0.1, 0.1},
           .velocity_spread = {9.9, 6.8, 0, 0},
-          .step = step,
-          .start = start,
-          .observe = observe,
+          .step = reacher::step,
+          .start = reacher::start,
+          .observe = reacher::observe,
           .observed = {{"shoulder_cos", ""},
                        {"elbow_cos", ""},
                        {"shoulder_sin", ""},
