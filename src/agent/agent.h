@@ -119,8 +119,11 @@ class Agent {
   // Multiply-adds, counted as two, of the matrix products of one update.
   virtual double flop_per_update() const = 0;
 
+  // After writing into state() call restored(), or policy_restored() if only the policy's networks
+  // and the number of updates were written and the agent is only to act().
   virtual LearnerState state() = 0;
   virtual void restored() = 0;
+  virtual void policy_restored() = 0;
   virtual PolicyContents policy() const = 0;
 
   virtual HostSide& host_side() = 0;

@@ -49,7 +49,8 @@ class GpuPopulation {
   // Copies that learner back.
   virtual void download(int index, Agent& agent) = 0;
 
-  // Copies the policies' parameters and the numbers of updates of all agents back: enough to act.
+  // Copies the policies' parameters and the numbers of updates of all agents back, as
+  // Agent::policy_restored() expects them.
   virtual void download_policies(std::span<Agent* const> agents) = 0;
 
   // Copies the rows that were added to an agent's replay buffer since the last upload.

@@ -290,6 +290,7 @@ class LockstepGroup final : private SharedWork {
     end_rows(runs);  // the rows of the epoch before: the host still has its policies
     on_gpu([this] { population_->download_policies(agents_); });
     for_each([&](int i) {
+      agents_[i]->policy_restored();
       const PopulationReport& report = reports[i];
       if (report.first_bad != 0)
         throw Error("a loss is not finite: " + loop(i).where(report.first_bad));

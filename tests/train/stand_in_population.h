@@ -78,7 +78,6 @@ class StandInPopulation final : public GpuPopulation {
         }
       }
       *to.updates = *from.updates;
-      agents[i]->restored();
     }
   }
 

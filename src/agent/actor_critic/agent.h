@@ -43,6 +43,7 @@ class ActorCriticAgent final : public Agent, private HostSide {
   double flop_per_update() const override;
   LearnerState state() override;
   void restored() override;
+  void policy_restored() override { learner_.policy_restored(); }
   PolicyContents policy() const override;
   HostSide& host_side() override { return *this; }
 

@@ -46,6 +46,7 @@ class Learner {
 
   LearnerState state();
   void restored();
+  void policy_restored() { actor_->restored(); }
 
   // Multiply-adds, counted as two, of the matrix products of one update, on average.
   double flop_per_update() const;

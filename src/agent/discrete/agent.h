@@ -86,6 +86,7 @@ class DiscreteAgent final : public Agent, private HostSide {
   double flop_per_update() const override { return learner_.flop_per_update(); }
   LearnerState state() override;
   void restored() override;
+  void policy_restored() override {}  // act() reads the networks of the state
   PolicyContents policy() const override;
   HostSide& host_side() override { return *this; }
 

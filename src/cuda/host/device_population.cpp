@@ -133,10 +133,6 @@ void DevicePopulation::download_policies(std::span<ovde::Agent* const> agents) {
     *state.updates = progress_[i].updates;
   }
   stream_.wait();
-  for (ovde::Agent* agent : agents) {
-    // acting takes a copy of these parameters, with the statistics folded in
-    if (agent->options().learner.network.kind == NetworkKind::residual) agent->restored();
-  }
 }
 
 void DevicePopulation::add_rows(int index, const Replay& replay) {
