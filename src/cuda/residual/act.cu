@@ -8,6 +8,7 @@
 #include "cuda/kernels/explore/rules.cuh"
 #include "cuda/kernels/launch.cuh"
 #include "cuda/residual/network.h"
+#include "cuda/tile/fours.cuh"
 #include "cuda/tile/warp.cuh"
 
 namespace ovde::cuda::residual {
@@ -15,6 +16,9 @@ namespace ovde::cuda::residual {
 namespace {
 
 constexpr int kThreads = 512, kWarps = kThreads / 32;
+
+// Sums over parts of a layer's outputs: four for each thread.
+using Parts = float[4 * kThreads];
 
 // A network in acting. Every function ends with a barrier.
 struct Acting {
@@ -35,20 +39,22 @@ struct Acting {
     return (x - statistics[part.mean + i]) * scale * parameters[part.gain + i] +
            parameters[part.shift + i];
   }
-  // Calls use(output, sum) for each output of a layer in one lane of a warp. Several outputs at
-  // once: the time goes into waiting for weights.
+  // Calls use(output, sum) for each output of a layer in one lane of a warp. x has zeros up to the
+  // stride. Several outputs at once: the time goes into waiting for weights.
   template <typename Use>
   __device__ void multiply(const LinearPart& part, const float* x, Use&& use) const {
     constexpr int kAtOnce = 8;
     const int lane = threadIdx.x % 32;
     for (int first = threadIdx.x / 32; first < part.outputs; first += kAtOnce * kWarps) {
       float sum[kAtOnce] = {}, mine = 0;
-#pragma unroll 4
-      for (int i = lane; i < part.inputs; i += 32) {
+#pragma unroll 2
+      for (int i = 4 * lane; i < part.stride; i += 128) {
+        const float4 inputs = load_four(x + i);
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k) {
           const int o = min(first + k * kWarps, part.outputs - 1);
-          sum[k] += parameters[part.weights + o * part.stride + i] * x[i];
+          sum[k] +=
+              sum_of_four(load_four(parameters + part.weights + o * part.stride + i) * inputs);
         }
       }
 #pragma unroll
@@ -61,16 +67,26 @@ struct Acting {
     __syncthreads();
   }
   // Calls use(input, sum) for each input of a layer from `first` on: the product with the
-  // transposed weights. Unrolled, for many loads at a time.
+  // transposed weights. A thread sums four inputs over a part of the outputs; unrolled, for many
+  // loads at a time.
   template <typename Use>
-  __device__ void multiply_back(const LinearPart& part, int first, const float* d,
+  __device__ void multiply_back(const LinearPart& part, int first, const float* d, Parts& parts,
                                 Use&& use) const {
-    for (int i = first + threadIdx.x; i < part.inputs; i += kThreads) {
-      const float* w = parameters + part.weights + i;
-      float sum = 0;
+    const int fours = part.stride / 4, count = kThreads / fours;
+    const int four = threadIdx.x % fours, mine = threadIdx.x / fours;
+    const float* w = parameters + part.weights + 4 * four;
+    float4 sum = all_four(0);
+    if (mine < count) {
 #pragma unroll 16
-      for (int o = 0; o < part.outputs; ++o) sum += w[o * part.stride] * d[o];
-      use(i, sum);
+      for (int o = mine; o < part.outputs; o += count)
+        sum = sum + d[o] * load_four(w + o * part.stride);
+    }
+    store_four(parts + 4 * threadIdx.x, sum);
+    __syncthreads();
+    for (int i = first + threadIdx.x; i < part.inputs; i += kThreads) {
+      float total = 0;
+      for (int p = 0; p < count; ++p) total += parts[p * part.stride + i];
+      use(i, total);
     }
     __syncthreads();
   }
@@ -87,7 +103,7 @@ struct Acting {
 
 // Memory of a block for the passes, and the numbers of a critic's forward pass that its backward
 // pass needs.
-struct Passes {
+struct alignas(16) Passes {
   float input[kMostInputs], stream[kMostWidth], hidden[kMostExpanded], delta[kMostWidth];
 };
 struct Kept {
@@ -98,8 +114,8 @@ struct Kept {
 // The outputs at at.input. `kept` may be null.
 __device__ void forward(const Acting& net, Passes& at, Kept* kept, float* output) {
   const ResidualShape& shape = net.shape;
-  for (int i = threadIdx.x; i < shape.input.inputs; i += kThreads)
-    at.hidden[i] = net.normalised(shape.input_norm, i, at.input[i]);
+  for (int i = threadIdx.x; i < shape.input.stride; i += kThreads)
+    at.hidden[i] = i < shape.input.inputs ? net.normalised(shape.input_norm, i, at.input[i]) : 0.0f;
   __syncthreads();
   net.multiply(shape.input, at.hidden, [&](int o, float sum) { at.stream[o] = sum; });
   for (int b = 0; b < shape.blocks; ++b) {
@@ -129,9 +145,9 @@ __device__ void forward(const Acting& net, Passes& at, Kept* kept, float* output
 
 // From the gradient of the outputs to that of the inputs from `first` on.
 __device__ void backward(const Acting& net, const Kept& kept, const float* by_output, int first,
-                         Passes& at, float* by_input) {
+                         Passes& at, Parts& parts, float* by_input) {
   const ResidualShape& shape = net.shape;
-  net.multiply_back(shape.head, 0, by_output, [&](int i, float sum) {
+  net.multiply_back(shape.head, 0, by_output, parts, [&](int i, float sum) {
     at.stream[i] = sum * net.parameters[shape.output_norm.gain + i];
   });
   const float along = net.sum_of_units([&](int i) { return at.stream[i] * kept.stream[i]; }) *
@@ -144,12 +160,13 @@ __device__ void backward(const Acting& net, const Kept& kept, const float* by_ou
     for (int i = threadIdx.x; i < shape.width(); i += kThreads)
       at.delta[i] = kept.down[b][i] ? at.stream[i] * net.slope(block.down_norm, i) : 0.0f;
     __syncthreads();
-    net.multiply_back(block.down, 0, at.delta, [&](int i, float sum) {
+    net.multiply_back(block.down, 0, at.delta, parts, [&](int i, float sum) {
       at.hidden[i] = kept.up[b][i] ? sum * net.slope(block.up_norm, i) : 0.0f;
     });
-    net.multiply_back(block.up, 0, at.hidden, [&](int i, float sum) { at.stream[i] += sum; });
+    net.multiply_back(block.up, 0, at.hidden, parts,
+                      [&](int i, float sum) { at.stream[i] += sum; });
   }
-  net.multiply_back(shape.input, first, at.stream, [&](int i, float sum) {
+  net.multiply_back(shape.input, first, at.stream, parts, [&](int i, float sum) {
     by_input[i - first] = sum * net.slope(shape.input_norm, i);
   });
 }
@@ -160,6 +177,7 @@ struct Shared : Passes {
   float head[kMostOutputs];
 };
 struct ExplorerShared : ExplorationOf<kMostExplorerActions> {
+  alignas(16) Parts parts;
   Kept kept[2];
   float output[2][kMostOutputs];  // logits, then the gradient by them
   double probability[2][kMostOutputs];
@@ -192,7 +210,8 @@ __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetwor
                         at.output[k]);
     __syncthreads();
     for (int k = 0; k < 2; ++k)
-      backward(nets[k], at.kept[k], at.output[k], spec.observation_size, passes, at.by_action[k]);
+      backward(nets[k], at.kept[k], at.output[k], spec.observation_size, passes, at.parts,
+               at.by_action[k]);
   });
 }
 

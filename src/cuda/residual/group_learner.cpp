@@ -87,6 +87,7 @@ struct Layout {
       *to = bytes.take<float>(samples);
     for (float** to : {&memory.action, &memory.spread, &memory.raw_log_std})
       *to = bytes.take<float>(samples * spec.action_size);
+    value_means = bytes.take<ValueReport>(spec.agents);
     if (!spec.scouts)
       rows = bytes.take<float>(1ULL * spec.agents * spec.train.replay * memory.replay_stride);
     if (bonus.has_bonus()) take_bonuses(spec, bonus, bytes);
@@ -118,6 +119,7 @@ struct Layout {
   std::uint64_t* seeds;
   float** replays;
   float *by_input, *rows = nullptr;
+  ValueReport* value_means;
   std::vector<Agent> bonuses;  // empty: there is no bonus
   Agent* device_bonuses = nullptr;
 };
@@ -194,14 +196,10 @@ class Learner final : public GroupLearner {
   double* bonus_statistics(int agent) const override {
     return bonus_.has_bonus() ? layout_.bonuses[agent].distillation.statistics.next_row : nullptr;
   }
-  std::span<const float> outputs(int agent, int critic) const override {
-    const std::size_t numbers = 1ULL * spec_.batch() * spec_.critic_shape.output_stride();
-    return {layout_.new_valued.output + (2ULL * agent + critic) * numbers, numbers};
-  }
-  std::span<const float> bias(int agent, int critic) const override {
-    return {layout_.critics.optimised.parameters +
-                (2ULL * agent + critic) * spec_.critic_shape.size + spec_.critic_shape.bias,
-            static_cast<std::size_t>(spec_.critic.atoms)};
+  std::span<const ValueReport> value_means(cudaStream_t stream) const override {
+    residual::value_means(spec_, layout_.critics.optimised.parameters, layout_.new_valued.output,
+                          layout_.value_means, stream);
+    return {layout_.value_means, static_cast<std::size_t>(spec_.agents)};
   }
 
   void observe(cudaStream_t stream) override {

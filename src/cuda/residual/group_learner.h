@@ -23,10 +23,9 @@ class GroupLearner {
   virtual std::span<Progress> progress() const = 0;
   // The RndStatistics of an agent's bonus; null: it has none.
   virtual double* bonus_statistics(int agent) const = 0;
-  // A critic's outputs, without their bias, at the last batch for which the actor moved: a row of
-  // spec.critic.output_stride() numbers for each sample. And that bias.
-  virtual std::span<const float> outputs(int agent, int critic) const = 0;
-  virtual std::span<const float> bias(int agent, int critic) const = 0;
+  // Enqueues means of the values at the last batch for which the actor moved. Returns where they
+  // will be, one for each agent.
+  virtual std::span<const ValueReport> value_means(cudaStream_t stream) const = 0;
 
   // The bonuses' statistics follow one batch of the transitions that were added.
   virtual void observe(cudaStream_t stream) = 0;

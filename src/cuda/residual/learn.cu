@@ -4,6 +4,7 @@
 #include "agent/equations.h"
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/counters.cuh"
+#include "cuda/kernels/critic/uncertainty.cuh"
 #include "cuda/kernels/launch.cuh"
 #include "cuda/tile/fours.cuh"
 #include "cuda/tile/warp.cuh"
@@ -278,6 +279,28 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// blockIdx: agent
+__global__ void __launch_bounds__(kThreads)
+    means_kernel(GroupSpec spec, const float* parameters, const float* output, ValueReport* means) {
+  const int i = blockIdx.x, batch = spec.batch(), atoms = spec.critic.atoms,
+            stride = spec.critic_shape.output_stride();
+  const ValueReport mean = mean_over_batch<kThreads>(batch, [&](int s) {
+    float logits[kMostOutputs];
+    double probabilities[kMostOutputs], z[2][cuda::kMostOutputs];
+    for (int k = 0; k < 2; ++k) {
+      const float *row = output + ((2LL * i + k) * batch + s) * stride,
+                  *bias = bias_of(spec, parameters, 2 * i + k);
+      for (int j = 0; j < atoms; ++j) logits[j] = row[j] + bias[j];
+      softmax(logits, atoms, probabilities);
+      quantiles_of(Support(spec.critic), probabilities, spec.critic.quantiles, z[k]);
+    }
+    return uncertainty(OneThread{},
+                       ArrayQuantiles<double>{
+                           {z[0], z[1]}, nullptr, spec.critic.quantiles, spec.critic.uncertainty});
+  });
+  if (threadIdx.x == 0) means[i] = mean;
+}
+
 // ---- the actor
 
 // One warp for each sample, an output in each lane.
@@ -497,6 +520,11 @@ void new_values(const GroupSpec& spec, const GroupMemory& memory, const float* p
                 const float* output, T* gradient, cudaStream_t stream) {
   launch(values_kernel<T>, warp_each(spec), kThreads, 0, stream, spec, memory, parameters, output,
          gradient);
+}
+
+void value_means(const GroupSpec& spec, const float* parameters, const float* output,
+                 ValueReport* means, cudaStream_t stream) {
+  launch(means_kernel, dim3(spec.agents), kThreads, 0, stream, spec, parameters, output, means);
 }
 
 template <typename T>

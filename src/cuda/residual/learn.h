@@ -36,6 +36,11 @@ template <typename T>
 void new_values(const GroupSpec& spec, const GroupMemory& memory, const float* parameters,
                 const float* output, T* gradient, cudaStream_t stream);
 
+// Means over the batch of the values at (s, new a) and of their uncertainties, from the critics'
+// outputs there; one for each agent.
+void value_means(const GroupSpec& spec, const float* parameters, const float* output,
+                 ValueReport* means, cudaStream_t stream);
+
 // The gradient of alpha log pi - min_k Q_k by the actor's outputs (2 batch rows, those of s' are
 // 0).
 template <typename T>

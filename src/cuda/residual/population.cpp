@@ -152,18 +152,22 @@ class Population final : public DevicePopulation {
   }
 
   std::vector<PopulationReport> finish() override {
+    std::vector<ValueReport> means(members_.size());
     for (const Group& group : groups_) {
+      const auto group_means = group.learner->value_means(group.stream.get());
       group.stream.wait();
       std::vector<Progress> progress(group.members.size());
+      std::vector<ValueReport> values(group.members.size());
       stream_.read(std::span(progress), group.learner->progress());
+      stream_.read(std::span(values), group_means);
       stream_.wait();
-      for (std::size_t k = 0; k < progress.size(); ++k) progress_[group.members[k]] = progress[k];
+      for (std::size_t k = 0; k < progress.size(); ++k) {
+        progress_[group.members[k]] = progress[k];
+        means[group.members[k]] = values[k];
+      }
     }
     std::vector<PopulationReport> all = reports();
-    for (const Member& member : members_) {
-      if (!member.scout)
-        all[member.agent].value = value_report(groups_[member.group], member.place);
-    }
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].value = means[i];  // agents come first
     return all;
   }
 
@@ -247,32 +251,6 @@ class Population final : public DevicePopulation {
                  .replay = member.scout ? nullptr : group.replay(member.place)});
   }
   void parameters_changed(int number) override { learner_of(members_[number]).networks_changed(); }
-
-  // Computed on the host from the critics' outputs.
-  ValueReport value_report(const Group& group, int agent) {
-    const CriticOptions& critic = group.bonus.critic;
-    const int batch = group.spec.batch(), stride = group.spec.critic_shape.output_stride();
-    const Support support(critic);
-    std::vector<double> probabilities(critic.atoms), quantiles(critic.quantiles);
-    std::array<Batch, 2> values{Batch(critic.quantiles, batch), Batch(critic.quantiles, batch)};
-    for (int k = 0; k < 2; ++k) {
-      const auto from = group.learner->outputs(agent, k), bias_from = group.learner->bias(agent, k);
-      std::vector<float> outputs(from.size()), bias(bias_from.size());
-      stream_.read(std::span(outputs), from);
-      stream_.read(std::span(bias), bias_from);
-      stream_.wait();
-      for (int s = 0; s < batch; ++s) {
-        double sum = 0;
-        for (int a = 0; a < critic.atoms; ++a)
-          sum += probabilities[a] = std::exp(double{outputs[s * stride + a]} + bias[a]);
-        for (double& p : probabilities) p /= sum;
-        quantiles_of(support, probabilities, quantiles);
-        for (int i = 0; i < critic.quantiles; ++i)
-          values[k].at(i, s) = static_cast<float>(quantiles[i]);
-      }
-    }
-    return ovde::value_report(values[0], values[1], critic.uncertainty, nullptr);
-  }
 
   std::vector<Member> members_;  // agents, then scouts
   std::vector<Group> groups_;

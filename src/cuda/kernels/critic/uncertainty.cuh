@@ -33,4 +33,25 @@ __device__ inline Uncertainty uncertainty_at(const Agent& agent, float* const (&
                                            agent.critic.uncertainty});
 }
 
+// The mean over a batch of the uncertainties that at(sample) returns, by a block of kThreads;
+// thread 0 returns it.
+template <int kThreads, typename At>
+__device__ ValueReport mean_over_batch(int batch, At&& at) {
+  __shared__ double sums[3][kThreads];
+  double total[3] = {};
+  for (int s = threadIdx.x; s < batch; s += kThreads) {
+    const Uncertainty u = at(s);
+    total[0] += u.mean;
+    total[1] += u.epistemic;
+    total[2] += u.aleatoric;
+  }
+  for (int j = 0; j < 3; ++j) sums[j][threadIdx.x] = total[j];
+  __syncthreads();
+  if (threadIdx.x != 0) return {};
+  for (int t = 1; t < kThreads; ++t) {
+    for (int j = 0; j < 3; ++j) sums[j][0] += sums[j][t];
+  }
+  return {sums[0][0] / batch, sums[1][0] / batch, sums[2][0] / batch};
+}
+
 }  // namespace ovde::cuda
