@@ -325,9 +325,10 @@ void AgentRun::save() {
     });
   }
 
-  store_.save(std::move(sections), loop_->agent().replay());
-  log_.add(LogLevel::info, fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
-                                       loop_->env_steps()));
+  store_.save(
+      std::move(sections), replay,
+      [this, text = fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
+                                loop_->env_steps())] { log_.add(LogLevel::info, text); });
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -370,6 +371,10 @@ void AgentRun::interrupt(const std::string& why) {
 }
 
 void AgentRun::fail(const std::string& error) noexcept {
+  try {
+    store_.wait();  // the checkpoint that is being written is logged before the error
+  } catch (const std::exception&) {
+  }
   log_.add(LogLevel::error, error);
   try {
     write_state(folder_, RunState::failed, error);
