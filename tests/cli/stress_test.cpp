@@ -36,6 +36,7 @@ TEST(SlowStress, PrintsATableAndContinues) {
                    {"dsac --disturb push.velocity=-1", {"push.velocity"}},
                    {"dsac --disturb 'delay.action=[4,0]'", {"delay.action"}},
                    {"dsac --disturb delay.action=1000", {"delay.action"}},
+                   {"dsac --disturb delay.action=0", {"delay.action: 0 disturbs nothing"}},
                    {"dsac --severities 0,2", {"--severities: Value 2 not in range 0 to 1"}},
                    {"dsac --severities 0,a", {"--severities: Value a not in range 0 to 1"}},
                    {"dsac --episodes 0", {"--episodes"}},
