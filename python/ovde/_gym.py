@@ -277,7 +277,7 @@ _in_use: dict[str, int] = {}
 def name_of(source: Source, name: Optional[str] = None) -> str:
     """The task's name: python/Pendulum-v1; with a goal, python/Pendulum-v1+goal."""
     text = re.sub(r"[^A-Za-z0-9._+/-]", "-", name or source.spec_id)
-    return f"python/{text}{'+goal' if source.success is not None else ''}"
+    return f"{_core.python_task}{text}{'+goal' if source.success is not None else ''}"
 
 
 def register(name: str, source: Optional[Source] = None) -> None:

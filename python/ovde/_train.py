@@ -169,7 +169,7 @@ def train(
         # stored explicitly, because a task of this name may be registered with another time limit
         settings.setdefault("task.horizon", source.horizon)
     if out is None:
-        short = task.removeprefix("python/").replace("/", "-").replace(":", "-")
+        short = task.removeprefix(_core.python_task).replace("/", "-").replace(":", "-")
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
@@ -203,7 +203,7 @@ def resume(
     described = _core.describe(os.fspath(folder))
     task = described["task"]
     source = None
-    if task.startswith("python/"):
+    if task.startswith(_core.python_task):
         if env_factory is None:
             raise _core.InputError(f"{task} is a Python environment: resume(folder, env_factory)")
         if task.endswith("+goal") != (success is not None):

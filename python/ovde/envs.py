@@ -313,7 +313,7 @@ def register_tasks() -> None:
     """Registers every task of the library with Gymnasium: gymnasium.make("ovde/NoisyAnt-v4")."""
     for task in _core.tasks():
         identifier = f"ovde/{task['name']}"
-        if task["name"].startswith("python/") or identifier in gymnasium.registry:
+        if task["name"].startswith(_core.python_task) or identifier in gymnasium.registry:
             continue
         # without max_episode_steps: the task has its own time limit, which an option may change
         gymnasium.register(identifier, entry_point="ovde.envs:TaskEnv", kwargs={"task": task["name"]})

@@ -11,6 +11,7 @@
 #include "config/build.h"
 #include "config/config_keys.h"
 #include "env/noise.h"
+#include "env/registry.h"
 #include "env/wrappers.h"
 #include "python_env.h"
 #include "run/run_folder.h"
@@ -51,7 +52,7 @@ Config task_config(const std::string& task, const py::dict& settings) {
 
 Config config_of_run(const std::string& path) {
   Config config = read_config(policy_of_run(path).run);
-  if (config.task.starts_with("python/"))
+  if (config.task.starts_with(kPythonTask))
     throw InputError(fmt::format(
         "{} is a Python environment: give it, as in evaluate(run, env_factory)", config.task));
   return config;
