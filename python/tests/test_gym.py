@@ -78,12 +78,22 @@ def test_dict_and_tuple_are_flattened(tmp_path, small):
     assert (run.policy().observation_size, run.policy().action_size) == (1 + 4 + 3, 3)
 
 
-def test_goal(tmp_path, small):
-    run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", success="reached", **small)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_goal(tmp_path, small, workers):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", success="reached", workers=workers, **small)
     assert run.task == "python/Line+goal"
     assert (run.curves["eval_success"] > 0).any()
     without = ovde.train(Line, "sac", epochs=2, out=tmp_path / "y", **small)
     assert np.isnan(without.curves["eval_success"]).all()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_goal_that_no_info_tells_is_a_warning(tmp_path, small, workers):
+    with pytest.warns(RuntimeWarning, match=r"success='reach': .* had this key \(it had reached\)") as warned:
+        ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", success="reach", workers=workers, **small)
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
