@@ -241,6 +241,7 @@ void add_options(CLI::App* command, InspectCommand& inspect) {
   add(command, "--steps", inspect.steps, "A-B", "environment steps whose visits are counted (all)");
   add(command, "--epochs", inspect.epochs, "E,E,...",
       "epochs whose networks are shown (four of the stored ones)")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->delimiter(',')
       ->allow_extra_args(false);
   add(command, "--state", inspect.state, "X,Y",
