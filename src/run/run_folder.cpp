@@ -119,7 +119,7 @@ void check_folder(const fs::path& folder) {
   std::vector<std::string> beside;
   for (const fs::path& path : paths_in(above, ignored))
     if (is_folder(path)) beside.push_back(path.filename().string());
-  throw InputError(fmt::format("{} is not a folder{}", folder.string(),
+  throw InputError(fmt::format("{} is not a folder{}", folder.empty() ? "\"\"" : folder.string(),
                                did_you_mean(named.filename().string(), beside)));
 }
 

@@ -244,6 +244,7 @@ TEST(BadInput, Folders) {
           {"eval nowhere", {"nowhere is not a folder"}},
           {"eval singel/", {"singel/ is not a folder (did you mean single?)"}},
           {"status mnay", {"mnay is not a folder (did you mean many?)"}},
+          {"report ''", {"\"\" is not a folder"}},
           {"eval .", {"no run"}},
           {"eval many", {"name the folder of one", "many/seed_0"}},
           {"eval single --agent best", {"single is not a population"}},
