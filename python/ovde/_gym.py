@@ -47,9 +47,9 @@ class Source:
         self.lost_because: Optional[str] = None  # why a saved episode could not be restored
         self.pool: Any = None  # worker processes
         self.spread: Optional[list[float]] = None  # of the observations, once it is measured
-        env = _made(factory)
+        env = made(factory)
         try:
-            other = _made(factory)
+            other = made(factory)
             if other.unwrapped is env.unwrapped:
                 raise _core.InputError(
                     "the function that makes the environment returned the same one twice: every agent needs its own, "
@@ -91,7 +91,7 @@ def time_limit(env: Any) -> int:
     return limit or getattr(env.unwrapped, "horizon", None) or HORIZON
 
 
-def _made(factory: EnvFactory) -> Any:
+def made(factory: EnvFactory) -> Any:
     env = factory()
     if not (hasattr(env, "action_space") and hasattr(env, "observation_space")):
         raise _core.InputError(

@@ -271,8 +271,12 @@ def test_evaluate(tmp_path, small):
     assert result.mean == pytest.approx(result.returns.mean()) and result.std > 0
     assert ovde.evaluate(run.policy(), Line, 4, seed=3).returns.tolist() == result.returns.tolist()
     assert ovde.evaluate(tmp_path / "x", Line, 1).lengths.tolist() == [40]
+    with pytest.raises(ovde.InputError, match="seed -1: must be a whole number from 0"):
+        ovde.evaluate(run, seed=-1)
     with pytest.raises(ovde.InputError, match="episodes=0: must be a whole number, at least 1"):
         ovde.evaluate(run, Line, 0)
+    with pytest.raises(ovde.InputError, match="returned None: must be a gymnasium.Env"):
+        ovde.evaluate(run, lambda: None)
     parts = ovde.train(Parts, "sac", epochs=1, out=tmp_path / "parts", **small)
     assert ovde.evaluate(parts, Parts, 2).lengths.tolist() == [40, 40]
 
