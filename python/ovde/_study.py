@@ -24,7 +24,12 @@ def _curves(method: str, given: Any) -> tuple[np.ndarray, list[int], str]:
         return given.curves["eval_return_mean"], given.seeds, given.algorithm
     if isinstance(given, Mapping):
         given = given["eval_return_mean"]
-    curves = np.asarray(given, dtype=float)
+    try:
+        curves = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise _core.InputError(
+            f"{method}: must be a Run, its curves, or numbers of the shape (seeds, epochs); ovde.Run(folder) opens a run"
+        ) from None
     if curves.ndim != 2 or 0 in curves.shape:
         raise _core.InputError(f"{method}: curves have the shape (seeds, epochs), not {curves.shape}")
     return curves, list(range(len(curves))), ""
@@ -94,6 +99,8 @@ class Comparison:
 
 def _named(runs: Iterable[Any]) -> dict[str, Any]:
     """Runs by algorithm, or by folder where an algorithm occurs twice; arrays by number."""
+    if isinstance(runs, (Run, str, os.PathLike)):
+        raise _core.InputError(f"{runs!r}: must be a list of runs or arrays, or a dict of them by name")
     given = list(runs)
     algorithms = [run.algorithm for run in given if isinstance(run, Run)]
     names: dict[str, Any] = {}
