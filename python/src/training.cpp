@@ -61,6 +61,7 @@ bool run_training(Training& training, bool resumed, const py::object& progress,
 }
 
 py::dict describe(const std::string& folder) {
+  check_folder(folder);
   const auto runs = read_runs(folder);
   if (!runs) throw InputError(folder + " contains no run");
   std::vector<std::string> folders;

@@ -244,6 +244,9 @@ except KeyboardInterrupt:
 def test_resume_of_nothing_and_of_a_finished_run(tmp_path, trained_run):
     with pytest.raises(ovde.InputError, match="no run"):
         ovde.resume(tmp_path)
+    (tmp_path / "run").mkdir()
+    with pytest.raises(ovde.InputError, match=r"rnu is not a folder \(did you mean run\?\)"):
+        ovde.resume(tmp_path / "rnu")
     with pytest.raises(ovde.InputError, match="finished"):
         ovde.resume(trained_run.folder)
     with pytest.raises(ovde.InputError, match="task of the library"):
