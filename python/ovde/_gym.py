@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _core
 
-__all__ = ["Source", "Adapter", "fold_seed", "make_adapter", "name_of", "register", "sources"]
+__all__ = ["Source", "Adapter", "check_ours", "fold_seed", "make_adapter", "name_of", "register", "sources"]
 
 HORIZON = 1000  # time limit of environments that have none
 
@@ -84,6 +84,18 @@ class Source:
 
     def __getstate__(self) -> dict:  # for worker processes
         return {**self.__dict__, "failure": None, "pool": None, "lacks_success": False}
+
+
+def check_ours(task: str, instead: str) -> None:
+    """Refuses a task that is not the library's, but one that Gymnasium makes."""
+    if any(known["name"] == task.partition(":")[0] for known in _core.tasks()):
+        return
+    try:
+        import gymnasium
+    except ImportError:
+        return
+    if task in gymnasium.registry:
+        raise _core.InputError(f"{task} is an environment of Gymnasium: {instead}")
 
 
 def time_limit(env: Any) -> int:

@@ -82,17 +82,6 @@ class _Stage:
             raise error from self._source.failure
 
 
-def _is_in_gymnasium(task: str) -> bool:
-    """Whether the task is not the library's, but one that Gymnasium makes."""
-    if any(known["name"] == task.partition(":")[0] for known in _core.tasks()):
-        return False
-    try:
-        import gymnasium
-    except ImportError:
-        return False
-    return task in gymnasium.registry
-
-
 def train(
     task: Union[str, _gym.EnvFactory],
     /,
@@ -144,8 +133,8 @@ def train(
         task = _gym.name_of(source, name)
     elif workers or success is not None or name is not None:
         raise _core.InputError("workers, success and name are for Python environments, not for tasks of the library")
-    elif _is_in_gymnasium(task):
-        raise _core.InputError(f"{task} is an environment of Gymnasium: ovde.train(lambda: gymnasium.make({task!r}), ...)")
+    else:
+        _gym.check_ours(task, f"ovde.train(lambda: gymnasium.make({task!r}), ...)")
     if seed is not None:
         if not (isinstance(seeds, int) and seeds == 0):
             raise _core.InputError(f"seed={seed!r} and seeds={seeds!r}: give one of them")

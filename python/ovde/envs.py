@@ -277,6 +277,7 @@ def make(task: str, **options: Any) -> TaskEnv:
     >>> reward, terminated, truncated, info
     (0.0, False, False, {'is_success': False})
     """
+    _gym.check_ours(task, f"gymnasium.make({task!r})")
     return TaskEnv(task, **options)
 
 
@@ -290,6 +291,7 @@ def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, *
     >>> observations.shape, rewards.shape
     ((64, 2), (64,))
     """
+    _gym.check_ours(task, f"gymnasium.make_vec({task!r}, {num_envs!r})")
     return TaskVectorEnv(task, num_envs, threads=threads, copy=copy, **options)
 
 

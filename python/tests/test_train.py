@@ -183,6 +183,10 @@ def test_a_task_of_gymnasium_is_explained(tmp_path):
     pytest.importorskip("gymnasium")
     with pytest.raises(ovde.InputError, match=r"ovde.train\(lambda: gymnasium.make\('Pendulum-v1'\)"):
         ovde.train("Pendulum-v1", "sac", out=tmp_path / "x")
+    with pytest.raises(ovde.InputError, match=r"Pendulum-v1 is an environment of Gymnasium: gymnasium.make\('Pendulum-v1'\)"):
+        ovde.make("Pendulum-v1")
+    with pytest.raises(ovde.InputError, match=r"of Gymnasium: gymnasium.make_vec\('Pendulum-v1', 2\)"):
+        ovde.make_vec("Pendulum-v1", 2)
     assert not (tmp_path / "x").exists()
 
 
