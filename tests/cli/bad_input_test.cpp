@@ -62,6 +62,7 @@ TEST(BadInput, TasksAlgorithmsAndDevices) {
       {"train --task GridChaos-v0 --algo ids --set ids.bins=40",
        {"--set: ids.bins = 40", "1600 actions", "ids.bins = 31 would fit"}},
       {"bench act --task Grid", {"unknown task 'Grid'"}},
+      {"bench act --task python/Walker-v1", {"python/Walker-v1 is a Python environment, which"}},
       {kTrain + "--device tpu", {"--device tpu", "cpu or cuda"}},
       {kTrain + "--threads 0", {"--threads", "1 to 1024"}},
       {kTrain + "--threads many", {"--threads"}},
