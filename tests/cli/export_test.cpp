@@ -77,6 +77,7 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           .shell(
               "cp -r run unfinished && rm unfinished/policy.safetensors unfinished/summary.json && "
               "cp -r run damaged && echo nonsense > damaged/policy.safetensors && "
+              "cp -r population partial && rm -r partial/seed_4 && "
               "mkdir nothing && echo mine > mine.c")
           .code,
       0);
@@ -87,6 +88,7 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           {"nothing", {"nothing holds no run"}},
           {"population --agent 7",
            {"--agent 7: must be best, median, all or one of the seeds of population: 3, 4"}},
+          {"partial --agent 4", {"or one of the seeds of partial: 3\n"}},
           {"population --agent all --out x.c", {"--out needs one agent"}},
           {"run --agent best", {"--agent: run is not a population"}},
           {"unfinished", {"unfinished holds no policy yet: it is at epoch 2 of 2"}},
