@@ -68,6 +68,18 @@ TEST(SlowExport, WritesIntoTheRunFolderByDefault) {
   expect_words(text, {"void ovde_policy_act(", "sac, seed 0, 2 epochs"});
 }
 
+TEST(SlowExport, ThePrintedCommandMakesAProgram) {
+  const Program program;
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
+  for (const std::string out : {"'my policy.c'", "policy"}) {
+    const Outcome exported = program.run("export run --format c --out " + out);
+    const auto begin = exported.out.find("cc -D"), end = exported.out.find(" makes a program");
+    ASSERT_LT(begin, end) << exported.out << exported.err;
+    const Outcome made = program.shell(exported.out.substr(begin, end - begin) + " && ./a.out");
+    EXPECT_EQ(made.code, 0) << made.err;
+  }
+}
+
 TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
   const Program program;
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
