@@ -78,7 +78,7 @@ def evaluate(
         if path is None:
             raise _core.InputError("a policy without its run has no task: ovde.evaluate(policy, env)")
         env = made = RunEnv(os.fspath(path))
-    elif isinstance(env, str):
+    elif isinstance(env, (str, os.PathLike)):
         env = made = make(env)
     elif callable(env):
         env = made = _gym.made(env)

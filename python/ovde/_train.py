@@ -83,7 +83,7 @@ class _Stage:
 
 
 def train(
-    task: Union[str, _gym.EnvFactory],
+    task: Union[PathLike, _gym.EnvFactory],
     /,
     algorithm: str = _core.default_algorithm,
     *,
@@ -128,6 +128,8 @@ def train(
     array([[100., 200.]])
     """
     source = None
+    if isinstance(task, os.PathLike):  # a task file
+        task = os.fspath(task)
     if not isinstance(task, str):
         source = _gym.Source(task, success)
         task = _gym.name_of(source, name)

@@ -51,7 +51,7 @@ def test_gymnasium_accepts_every_task(task):
 @pytest.mark.skipif("Hopper-v4" not in TASKS, reason="built without MuJoCo")
 def test_a_task_file_is_a_task():
     file = Path(__file__).parents[2] / "configs/robots/balancer.toml"
-    env = ovde.make(str(file), horizon=30)
+    env = ovde.make(file, horizon=30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_env(env, skip_render_check=True)

@@ -100,6 +100,7 @@ def test_one_seed(tmp_path, small):
         (dict(threads=1.5), "threads=1.5: must be a whole number"),
         (dict(progress="bar"), "progress='bar': must be True, False, None or a function"),
         (dict(train={"epochs": 2}), "epochs=1 and train={'epochs': 2}"),
+        (dict(task=Path("no_such.toml")), "cannot read no_such.toml|a task file needs MuJoCo"),
         (dict(task=3), "3: must be a function that makes an environment"),
         (dict(device="tpu"), "tpu"),
         (dict(workers=2), "are for Python environments"),
