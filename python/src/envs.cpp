@@ -7,6 +7,7 @@
 
 #include <ovde/error.h>
 #include "base/clock.h"
+#include "base/text.h"
 #include "bindings.h"
 #include "config/build.h"
 #include "config/config_keys.h"
@@ -30,7 +31,8 @@ constexpr int kChunks = 8;    // chunks of a thread's share, which other threads
 void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
   const py::ssize_t expected = count * env.action_space().size();
   if (action.size() != expected) {
-    throw InputError(fmt::format("an action has {} numbers; must be {}", action.size(), expected));
+    throw InputError(
+        fmt::format("an action has {}; must be {}", plural(action.size(), "number"), expected));
   }
 }
 

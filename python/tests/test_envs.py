@@ -137,6 +137,8 @@ def test_actions_of_another_size_are_refused():
     env.reset(seed=0)
     with pytest.raises(ovde.InputError, match="an action has 3 numbers; must be 2"):
         env.step([0, 0, 0])
+    with pytest.raises(ovde.InputError, match="an action has 1 number; must be 2"):
+        env.step([0])
 
 
 @pytest.mark.parametrize("task", ["GridChaos-v0:s", "NoisyHopper-v4"])

@@ -11,6 +11,7 @@
 
 #include <ovde/error.h>
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "env/registry.h"
 #include "io/crc32c.h"
@@ -128,8 +129,8 @@ void check_run_folder(const fs::path& folder) {
   if (holds_config(folder)) return;
   const auto agents = agent_folders(folder);
   if (!agents.empty()) {
-    throw InputError(fmt::format("{} holds {} agents; name the folder of one, such as {}",
-                                 folder.string(), agents.size(),
+    throw InputError(fmt::format("{} holds {}; name the folder of one, such as {}", folder.string(),
+                                 plural(std::ssize(agents), "agent"),
                                  (folder / *std::ranges::min_element(agents)).string()));
   }
   throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));

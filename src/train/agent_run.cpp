@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "base/text.h"
 #include "base/version.h"
 #include "run/run_state.h"
 
@@ -122,8 +123,8 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   }
   if (is_new) {
     log_.add(LogLevel::info,
-             fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
-                         config_.algorithm, config_.task, config_.seed, config_.train.epochs));
+             fmt::format("started: ovde {}, {} on {}, seed {}, {}", version(), config_.algorithm,
+                         config_.task, config_.seed, plural(config_.train.epochs, "epoch")));
   } else {
     log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
                                                    epochs_done(), loop_->env_steps())
