@@ -20,6 +20,7 @@
 #include "io/settings.h"
 #include "run/progress_csv.h"
 #include "run/run_lock.h"
+#include "run/run_status.h"
 
 namespace ovde {
 
@@ -127,13 +128,11 @@ void check_folder(const fs::path& folder) {
 void check_run_folder(const fs::path& folder) {
   check_folder(folder);
   if (holds_config(folder)) return;
-  const auto agents = agent_folders(folder);
-  if (!agents.empty()) {
-    throw InputError(fmt::format("{} holds {}; name the folder of one, such as {}", folder.string(),
-                                 plural(std::ssize(agents), "agent"),
-                                 (folder / *std::ranges::min_element(agents)).string()));
-  }
-  throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
+  const std::vector<fs::path> below = run_folders(folder);
+  if (below.empty())
+    throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
+  throw InputError(fmt::format("{} holds {}; name the folder of one, such as {}", folder.string(),
+                               plural(std::ssize(below), "run"), below.front().string()));
 }
 
 fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,

@@ -246,7 +246,7 @@ TEST(BadInput, Folders) {
           {"eval singel/", {"singel/ is not a folder (did you mean single?)"}},
           {"status mnay", {"mnay is not a folder (did you mean many?)"}},
           {"report ''", {"\"\" is not a folder"}},
-          {"eval .", {"no run"}},
+          {"report .", {". holds ", " runs; name the folder of one, such as ./many/seed_0"}},
           {"eval many", {"name the folder of one", "many/seed_0"}},
           {"eval single --agent best", {"single is not a population"}},
           {"eval single", {"config.toml:1"}},
