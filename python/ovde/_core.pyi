@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 version: str
 default_algorithm: str
+python_task: str
 
 class Error(RuntimeError): ...
 class InputError(Error, ValueError): ...

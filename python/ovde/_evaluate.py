@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _core, _gym
-from ._arguments import count
+from ._arguments import count, seed_list
 from ._run import PathLike, Run, run_folder
 
 
@@ -61,6 +61,7 @@ def evaluate(
     (3,)
     """
     episodes = count("episodes", episodes, 1)
+    seed = seed_list(seed)[0]
     path: Optional[PathLike] = None
     if isinstance(policy, Run):
         path, policy = policy.folders[0], policy.policy()
@@ -77,10 +78,10 @@ def evaluate(
         if path is None:
             raise _core.InputError("a policy without its run has no task: ovde.evaluate(policy, env)")
         env = made = RunEnv(os.fspath(path))
-    elif isinstance(env, str):
+    elif isinstance(env, (str, os.PathLike)):
         env = made = make(env)
     elif callable(env):
-        env = made = env()
+        env = made = _gym.made(env)
 
     observations, actions = env.observation_space, env.action_space
     limit = _gym.time_limit(env)

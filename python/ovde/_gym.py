@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import struct
+import warnings
 from typing import Any, Callable, Optional
 
 import numpy as np
 
 from . import _core
 
-__all__ = ["Source", "Adapter", "fold_seed", "make_adapter", "name_of", "register", "sources"]
+__all__ = ["Source", "Adapter", "check_ours", "fold_seed", "make_adapter", "name_of", "register", "sources"]
 
 HORIZON = 1000  # time limit of environments that have none
 
@@ -40,13 +41,15 @@ class Source:
             raise _core.InputError(f"{factory!r}: must be a function that makes an environment, such as {EXAMPLE}")
         self.factory = factory
         self.success = success  # key of info that tells whether the goal was reached
+        self.lacks_success = False  # no info of an environment had that key yet
+        self.info_keys: set[str] = set()  # keys of the infos without it
         self.failure: Optional[BaseException] = None  # the first exception of an environment
         self.lost_because: Optional[str] = None  # why a saved episode could not be restored
         self.pool: Any = None  # worker processes
         self.spread: Optional[list[float]] = None  # of the observations, once it is measured
-        env = _made(factory)
+        env = made(factory)
         try:
-            other = _made(factory)
+            other = made(factory)
             if other.unwrapped is env.unwrapped:
                 raise _core.InputError(
                     "the function that makes the environment returned the same one twice: every agent needs its own, "
@@ -60,6 +63,7 @@ class Source:
                 other.close()
         finally:
             env.close()
+        self.lacks_success = success is not None  # after these short episodes
 
     def _examine(self, env: Any) -> None:
         from gymnasium import spaces
@@ -79,7 +83,19 @@ class Source:
         self.high = actions.high.astype(float).tolist()
 
     def __getstate__(self) -> dict:  # for worker processes
-        return {**self.__dict__, "failure": None, "pool": None}
+        return {**self.__dict__, "failure": None, "pool": None, "lacks_success": False}
+
+
+def check_ours(task: str, instead: str) -> None:
+    """Refuses a task that is not the library's, but one that Gymnasium makes."""
+    if any(known["name"] == task.partition(":")[0] for known in _core.tasks()):
+        return
+    try:
+        import gymnasium
+    except ImportError:
+        return
+    if task in gymnasium.registry:
+        raise _core.InputError(f"{task} is an environment of Gymnasium: {instead}")
 
 
 def time_limit(env: Any) -> int:
@@ -87,7 +103,7 @@ def time_limit(env: Any) -> int:
     return limit or getattr(env.unwrapped, "horizon", None) or HORIZON
 
 
-def _made(factory: EnvFactory) -> Any:
+def made(factory: EnvFactory) -> Any:
     env = factory()
     if not (hasattr(env, "action_space") and hasattr(env, "observation_space")):
         raise _core.InputError(
@@ -126,10 +142,33 @@ _STEP = ("observation", "reward", "terminated", "truncated", "info")
 class SourceAdapter:
     """What the library asks of each environment of a source."""
 
+    begin: Callable[[int], Any]  # a reset
+    advance: Callable[[np.ndarray], tuple]  # a step; its last element is None where info does not tell about the goal
+
     def __init__(self, source: Source):
         self.source = source
         self.observation_size = source.observation_size
         self.low, self.high = source.low, source.high
+        self._has_stepped = False
+
+    def reset(self, seed: int) -> Any:
+        if self._has_stepped and self.source.lacks_success:
+            self.source.lacks_success = False  # one warning is enough
+            keys = ", ".join(sorted(self.source.info_keys)) or "no keys"
+            warnings.warn(
+                f"success={self.source.success!r}: an episode has ended, and no info had this key (it had {keys}); "
+                "the goal counts as not reached",
+                RuntimeWarning,
+            )
+        self._has_stepped = False
+        return self.begin(seed)
+
+    def step(self, action: np.ndarray) -> tuple:
+        *result, success = self.advance(action)
+        self._has_stepped = True
+        if success is not None:
+            self.source.lacks_success = False
+        return *result, bool(success)
 
     def fail(self, exception: BaseException) -> None:
         if self.source.failure is None:
@@ -167,7 +206,7 @@ class Adapter(SourceAdapter):
             return observation  # flattened when it is copied
         return self._spaces.flatten(self.source.observation_space, observation)
 
-    def reset(self, seed: int) -> Any:
+    def begin(self, seed: int) -> Any:
         if self._env is None:
             self._env = self.source.factory()
         observation, _ = unpacked("reset()", self._env.reset(seed=fold_seed(seed)), ("observation", "info"))
@@ -175,12 +214,17 @@ class Adapter(SourceAdapter):
         self._observation = self.to_observation(observation)
         return self._observation
 
-    def step(self, action: np.ndarray) -> tuple:
+    def advance(self, action: np.ndarray) -> tuple:
         self._steps += 1
         self._actions += action.tobytes()
         observation, reward, terminated, truncated, info = unpacked("step()", self._env.step(self.to_action(action)), _STEP)
-        key = self.source.success
-        success = bool(info.get(key, False)) if key is not None else False
+        key, success = self.source.success, None
+        if key is None:
+            success = False
+        elif key in info:
+            success = bool(info[key])
+        else:
+            self.source.info_keys.update(map(str, info))
         self._observation = self.to_observation(observation)
         try:
             reward = float(reward)
@@ -277,7 +321,7 @@ _in_use: dict[str, int] = {}
 def name_of(source: Source, name: Optional[str] = None) -> str:
     """The task's name: python/Pendulum-v1; with a goal, python/Pendulum-v1+goal."""
     text = re.sub(r"[^A-Za-z0-9._+/-]", "-", name or source.spec_id)
-    return f"python/{text}{'+goal' if source.success is not None else ''}"
+    return f"{_core.python_task}{text}{'+goal' if source.success is not None else ''}"
 
 
 def register(name: str, source: Optional[Source] = None) -> None:

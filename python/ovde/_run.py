@@ -20,7 +20,7 @@ def _know_task(folder: PathLike) -> None:
         file = Path(folder) / name
         if file.exists():
             task = _core.raw_settings(str(file)).get("run.task", "")
-            if task.startswith("python/"):
+            if task.startswith(_core.python_task):
                 _gym.register(task)
             return
 

@@ -91,7 +91,7 @@ def stress(
     folders = [os.fspath(run.folder) if isinstance(run, Run) else os.fspath(run) for run in given]
     words = [disturb] if isinstance(disturb, str) else list(disturb or [])
     with ExitStack() as stack:
-        tasks = {run["task"] for run in _runs_in(folders) if run["task"].startswith("python/")}
+        tasks = {run["task"] for run in _runs_in(folders) if run["task"].startswith(_core.python_task)}
         if tasks and env_factory is None:
             raise _core.InputError(f"{tasks.pop()} is a Python environment: stress(runs, env_factory)")
         if env_factory is not None:

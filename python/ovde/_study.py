@@ -22,9 +22,14 @@ def _curves(method: str, given: Any) -> tuple[np.ndarray, list[int], str]:
     """The curves (seeds, epochs), the seeds, and the algorithm of a Run."""
     if isinstance(given, Run):
         return given.curves["eval_return_mean"], given.seeds, given.algorithm
-    if isinstance(given, Mapping):
-        given = given["eval_return_mean"]
-    curves = np.asarray(given, dtype=float)
+    try:
+        if isinstance(given, Mapping):
+            given = given["eval_return_mean"]
+        curves = np.asarray(given, dtype=float)
+    except (KeyError, TypeError, ValueError):
+        raise _core.InputError(
+            f"{method}: must be a Run, its curves, or numbers of the shape (seeds, epochs); ovde.Run(folder) opens a run"
+        ) from None
     if curves.ndim != 2 or 0 in curves.shape:
         raise _core.InputError(f"{method}: curves have the shape (seeds, epochs), not {curves.shape}")
     return curves, list(range(len(curves))), ""
@@ -94,6 +99,8 @@ class Comparison:
 
 def _named(runs: Iterable[Any]) -> dict[str, Any]:
     """Runs by algorithm, or by folder where an algorithm occurs twice; arrays by number."""
+    if isinstance(runs, (Run, str, os.PathLike)):
+        raise _core.InputError(f"{runs!r}: must be a list of runs or arrays, or a dict of them by name")
     given = list(runs)
     algorithms = [run.algorithm for run in given if isinstance(run, Run)]
     names: dict[str, Any] = {}
@@ -130,11 +137,14 @@ def compare(
     """
     if not isinstance(methods, Mapping):
         methods = _named(methods)
-    if not methods:
-        raise _core.InputError("nothing to compare")
     nested = all(isinstance(value, Mapping) and "eval_return_mean" not in value for value in methods.values())
     tasks: dict[str, Mapping[str, Any]] = dict(methods) if nested else {_task_of(methods) or "task": methods}
-    names = list(next(iter(tasks.values())))
+    names = list(next(iter(tasks.values()), {}))
+    for name in [*tasks, *names]:
+        if not isinstance(name, str):
+            raise _core.InputError(f"{name!r}: the name of a task or method must be a string")
+    if not names:
+        raise _core.InputError("nothing to compare")
     own = [names[-1]] if ours is None else [ours] if isinstance(ours, str) else list(ours)
     for name in own:
         if name not in names:

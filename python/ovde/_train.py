@@ -82,19 +82,8 @@ class _Stage:
             raise error from self._source.failure
 
 
-def _is_in_gymnasium(task: str) -> bool:
-    """Whether the task is not the library's, but one that Gymnasium makes."""
-    if any(known["name"] == task.partition(":")[0] for known in _core.tasks()):
-        return False
-    try:
-        import gymnasium
-    except ImportError:
-        return False
-    return task in gymnasium.registry
-
-
 def train(
-    task: Union[str, _gym.EnvFactory],
+    task: Union[PathLike, _gym.EnvFactory],
     /,
     algorithm: str = _core.default_algorithm,
     *,
@@ -139,13 +128,15 @@ def train(
     array([[100., 200.]])
     """
     source = None
+    if isinstance(task, os.PathLike):  # a task file
+        task = os.fspath(task)
     if not isinstance(task, str):
         source = _gym.Source(task, success)
         task = _gym.name_of(source, name)
     elif workers or success is not None or name is not None:
         raise _core.InputError("workers, success and name are for Python environments, not for tasks of the library")
-    elif _is_in_gymnasium(task):
-        raise _core.InputError(f"{task} is an environment of Gymnasium: ovde.train(lambda: gymnasium.make({task!r}), ...)")
+    else:
+        _gym.check_ours(task, f"ovde.train(lambda: gymnasium.make({task!r}), ...)")
     if seed is not None:
         if not (isinstance(seeds, int) and seeds == 0):
             raise _core.InputError(f"seed={seed!r} and seeds={seeds!r}: give one of them")
@@ -169,7 +160,7 @@ def train(
         # stored explicitly, because a task of this name may be registered with another time limit
         settings.setdefault("task.horizon", source.horizon)
     if out is None:
-        short = task.removeprefix("python/").replace("/", "-").replace(":", "-")
+        short = task.removeprefix(_core.python_task).replace("/", "-").replace(":", "-")
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
@@ -203,7 +194,7 @@ def resume(
     described = _core.describe(os.fspath(folder))
     task = described["task"]
     source = None
-    if task.startswith("python/"):
+    if task.startswith(_core.python_task):
         if env_factory is None:
             raise _core.InputError(f"{task} is a Python environment: resume(folder, env_factory)")
         if task.endswith("+goal") != (success is not None):

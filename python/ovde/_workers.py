@@ -25,7 +25,7 @@ from ._gym import Adapter, Source, SourceAdapter, flat
 
 _RESET, _STEP, _SAVE, _RESTORE = b"r", b"s", b"p", b"u"
 _DONE, _FAILED = b"o", b"x"
-_OUTCOME = struct.Struct("<dBBB")  # reward, terminated, truncated, success
+_OUTCOME = struct.Struct("<dBBB")  # reward, terminated, truncated, success: 2 for None
 
 
 def _pickler() -> Any:
@@ -108,13 +108,14 @@ class RemoteAdapter(SourceAdapter):
             raise exception from RemoteError("\n" + text)
         return memoryview(reply)[1:]
 
-    def reset(self, seed: int) -> np.ndarray:
+    def begin(self, seed: int) -> np.ndarray:
         return np.frombuffer(self._ask(_RESET + struct.pack("<Q", seed)))
 
-    def step(self, action: np.ndarray) -> tuple:
+    def advance(self, action: np.ndarray) -> tuple:
         reply = self._ask(_STEP + action.tobytes())
         reward, terminated, truncated, success = _OUTCOME.unpack_from(reply)
-        return np.frombuffer(reply[_OUTCOME.size :]), reward, bool(terminated), bool(truncated), bool(success)
+        told = bool(success) if success < 2 else None
+        return np.frombuffer(reply[_OUTCOME.size :]), reward, bool(terminated), bool(truncated), told
 
     def save(self) -> Optional[bytes]:
         if self.source.unsaved_because is not None or self._connection is None:
@@ -139,10 +140,10 @@ class RemoteAdapter(SourceAdapter):
 def _answer(adapter: Adapter, request: bytes) -> bytes:
     what, rest = request[:1], request[1:]
     if what == _STEP:
-        observation, *outcome = adapter.step(np.frombuffer(rest).copy())
-        return _OUTCOME.pack(*outcome) + flat(observation).tobytes()
+        observation, *outcome, success = adapter.advance(np.frombuffer(rest).copy())
+        return _OUTCOME.pack(*outcome, 2 if success is None else success) + flat(observation).tobytes()
     if what == _RESET:
-        return flat(adapter.reset(struct.unpack("<Q", rest)[0])).tobytes()
+        return flat(adapter.begin(struct.unpack("<Q", rest)[0])).tobytes()
     if what == _SAVE:
         return adapter.save() or b""
     return b"" if adapter.restore(rest) else (adapter.source.lost_because or "").encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
 import gymnasium
@@ -13,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from . import _core, _gym
 from ._arguments import count
+from ._run import PathLike
 
 __all__ = ["TaskEnv", "TaskVectorEnv", "NoiseWrapper", "make", "make_vec", "wrap_noise", "register_tasks"]
 
@@ -264,7 +266,7 @@ class _Passing:
         pass  # the wrapper closes the environment
 
 
-def make(task: str, **options: Any) -> TaskEnv:
+def make(task: PathLike, **options: Any) -> TaskEnv:
     """Makes a Gymnasium environment of a task of the library.
 
     Options are keys of the task (docs/config.md, table task) and `noise`: a dict is the table noise, numbers are
@@ -277,10 +279,12 @@ def make(task: str, **options: Any) -> TaskEnv:
     >>> reward, terminated, truncated, info
     (0.0, False, False, {'is_success': False})
     """
-    return TaskEnv(task, **options)
+    name = os.fspath(task)
+    _gym.check_ours(name, f"gymnasium.make({name!r})")
+    return TaskEnv(name, **options)
 
 
-def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, **options: Any) -> TaskVectorEnv:
+def make_vec(task: PathLike, num_envs: int, *, threads: int = 0, copy: bool = True, **options: Any) -> TaskVectorEnv:
     """Makes a vector environment of a task, stepped by C++ threads (0: chosen automatically).
 
     >>> import ovde
@@ -290,7 +294,9 @@ def make_vec(task: str, num_envs: int, *, threads: int = 0, copy: bool = True, *
     >>> observations.shape, rewards.shape
     ((64, 2), (64,))
     """
-    return TaskVectorEnv(task, num_envs, threads=threads, copy=copy, **options)
+    name = os.fspath(task)
+    _gym.check_ours(name, f"gymnasium.make_vec({name!r}, {num_envs!r})")
+    return TaskVectorEnv(name, num_envs, threads=threads, copy=copy, **options)
 
 
 def wrap_noise(env: gymnasium.Env, *, action: float = 0, observation: float = 0, reward: float = 0, **noise: Any) -> NoiseWrapper:
@@ -313,7 +319,7 @@ def register_tasks() -> None:
     """Registers every task of the library with Gymnasium: gymnasium.make("ovde/NoisyAnt-v4")."""
     for task in _core.tasks():
         identifier = f"ovde/{task['name']}"
-        if task["name"].startswith("python/") or identifier in gymnasium.registry:
+        if task["name"].startswith(_core.python_task) or identifier in gymnasium.registry:
             continue
         # without max_episode_steps: the task has its own time limit, which an option may change
         gymnasium.register(identifier, entry_point="ovde.envs:TaskEnv", kwargs={"task": task["name"]})

@@ -7,10 +7,12 @@
 
 #include <ovde/error.h>
 #include "base/clock.h"
+#include "base/text.h"
 #include "bindings.h"
 #include "config/build.h"
 #include "config/config_keys.h"
 #include "env/noise.h"
+#include "env/registry.h"
 #include "env/wrappers.h"
 #include "python_env.h"
 #include "run/run_folder.h"
@@ -29,7 +31,8 @@ constexpr int kChunks = 8;    // chunks of a thread's share, which other threads
 void check_action(const Env& env, const Numbers& action, py::ssize_t count) {
   const py::ssize_t expected = count * env.action_space().size();
   if (action.size() != expected) {
-    throw InputError(fmt::format("an action has {} numbers; must be {}", action.size(), expected));
+    throw InputError(
+        fmt::format("an action has {}; must be {}", plural(action.size(), "number"), expected));
   }
 }
 
@@ -51,7 +54,7 @@ Config task_config(const std::string& task, const py::dict& settings) {
 
 Config config_of_run(const std::string& path) {
   Config config = read_config(policy_of_run(path).run);
-  if (config.task.starts_with("python/"))
+  if (config.task.starts_with(kPythonTask))
     throw InputError(fmt::format(
         "{} is a Python environment: give it, as in evaluate(run, env_factory)", config.task));
   return config;

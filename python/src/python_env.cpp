@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include <ovde/error.h>
+#include "base/text.h"
 #include "convert.h"
 #include "gil.h"
 #include "job.h"
@@ -31,12 +32,13 @@ struct Calling {
 void copy_observation(const py::handle& from, std::span<double> to) {
   const Numbers numbers = Numbers::ensure(from);
   if (!numbers) {
-    throw Error(fmt::format("an observation is of type {}; must be an array of {} numbers",
-                            std::string(py::str(py::type::of(from).attr("__name__"))), to.size()));
+    throw Error(fmt::format("an observation is of type {}; must be an array of {}",
+                            std::string(py::str(py::type::of(from).attr("__name__"))),
+                            plural(std::ssize(to), "number")));
   }
   if (numbers.size() != std::ssize(to)) {
-    throw Error(
-        fmt::format("an observation has {} numbers; must be {}", numbers.size(), to.size()));
+    throw Error(fmt::format("an observation has {}; must be {}", plural(numbers.size(), "number"),
+                            to.size()));
   }
   std::copy_n(numbers.data(), to.size(), to.data());
 }

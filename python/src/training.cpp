@@ -12,6 +12,7 @@
 #include "config/config_keys.h"
 #include "config/synonyms.h"
 #include "convert.h"
+#include "env/registry.h"
 #include "job.h"
 #include "python_env.h"
 #include "run/progress_csv.h"
@@ -60,6 +61,7 @@ bool run_training(Training& training, bool resumed, const py::object& progress,
 }
 
 py::dict describe(const std::string& folder) {
+  check_folder(folder);
   const auto runs = read_runs(folder);
   if (!runs) throw InputError(folder + " contains no run");
   std::vector<std::string> folders;
@@ -189,6 +191,7 @@ void bind_training(py::module_& module) {
       "folder"_a, "epochs"_a, "steps"_a, "threads"_a, "device"_a, "progress"_a, "note"_a,
       "warning"_a, "interrupted"_a);
   module.attr("default_algorithm") = Training().algorithm;
+  module.attr("python_task") = kPythonTask;
   module.def("synonym", &synonym, "word"_a);
   module.def("table_names", &table_names);
   module.def(

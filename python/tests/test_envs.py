@@ -51,7 +51,7 @@ def test_gymnasium_accepts_every_task(task):
 @pytest.mark.skipif("Hopper-v4" not in TASKS, reason="built without MuJoCo")
 def test_a_task_file_is_a_task():
     file = Path(__file__).parents[2] / "configs/robots/balancer.toml"
-    env = ovde.make(str(file), horizon=30)
+    env = ovde.make(file, horizon=30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_env(env, skip_render_check=True)
@@ -137,6 +137,8 @@ def test_actions_of_another_size_are_refused():
     env.reset(seed=0)
     with pytest.raises(ovde.InputError, match="an action has 3 numbers; must be 2"):
         env.step([0, 0, 0])
+    with pytest.raises(ovde.InputError, match="an action has 1 number; must be 2"):
+        env.step([0])
 
 
 @pytest.mark.parametrize("task", ["GridChaos-v0:s", "NoisyHopper-v4"])

@@ -78,12 +78,22 @@ def test_dict_and_tuple_are_flattened(tmp_path, small):
     assert (run.policy().observation_size, run.policy().action_size) == (1 + 4 + 3, 3)
 
 
-def test_goal(tmp_path, small):
-    run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", success="reached", **small)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_goal(tmp_path, small, workers):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = ovde.train(Line, "sac", epochs=2, out=tmp_path / "x", success="reached", workers=workers, **small)
     assert run.task == "python/Line+goal"
     assert (run.curves["eval_success"] > 0).any()
     without = ovde.train(Line, "sac", epochs=2, out=tmp_path / "y", **small)
     assert np.isnan(without.curves["eval_success"]).all()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_goal_that_no_info_tells_is_a_warning(tmp_path, small, workers):
+    with pytest.warns(RuntimeWarning, match=r"success='reach': .* had this key \(it had reached\)") as warned:
+        ovde.train(Line, "sac", epochs=1, out=tmp_path / "x", success="reach", workers=workers, **small)
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -261,8 +271,12 @@ def test_evaluate(tmp_path, small):
     assert result.mean == pytest.approx(result.returns.mean()) and result.std > 0
     assert ovde.evaluate(run.policy(), Line, 4, seed=3).returns.tolist() == result.returns.tolist()
     assert ovde.evaluate(tmp_path / "x", Line, 1).lengths.tolist() == [40]
+    with pytest.raises(ovde.InputError, match="seed -1: must be a whole number from 0"):
+        ovde.evaluate(run, seed=-1)
     with pytest.raises(ovde.InputError, match="episodes=0: must be a whole number, at least 1"):
         ovde.evaluate(run, Line, 0)
+    with pytest.raises(ovde.InputError, match="returned None: must be a gymnasium.Env"):
+        ovde.evaluate(run, lambda: None)
     parts = ovde.train(Parts, "sac", epochs=1, out=tmp_path / "parts", **small)
     assert ovde.evaluate(parts, Parts, 2).lengths.tolist() == [40, 40]
 

@@ -120,6 +120,12 @@ def test_compare_takes_runs_curves_and_several_tasks(trained_run):
         ({"a": diverged(every(3), 2, 36)}, "a, seed 2: the curve is NaN after epoch 35, for 4 of 40"),
         ({"a": curves(0, 0), "b": curves(0, 0, (6, 39))}, "task: a has 40 epochs, b 39"),
         ({"T": {"a": curves(0, 0)}, "U": {"b": curves(0, 0)}}, "methods"),
+        ({"a": [[1.0, 2.0], [3.0]]}, r"a: must be a Run, its curves, or numbers of the shape \(seeds, epochs\)"),
+        (["runs/a", "runs/b"], r"method 1: must be a Run, .*; ovde.Run\(folder\) opens a run"),
+        ({"a": {"return": [1.0]}, "b": curves(0, 0)}, "a: must be a Run, its curves"),
+        ({0.1: curves(0, 0), 0.2: curves(0, 0)}, "0.1: the name of a task or method must be a string"),
+        ({"Ant": {}}, "nothing to compare"),
+        ("runs/a", "'runs/a': must be a list of runs or arrays, or a dict"),
     ],
 )
 def test_invalid_comparisons_are_refused(given, words):

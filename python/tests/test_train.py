@@ -100,6 +100,7 @@ def test_one_seed(tmp_path, small):
         (dict(threads=1.5), "threads=1.5: must be a whole number"),
         (dict(progress="bar"), "progress='bar': must be True, False, None or a function"),
         (dict(train={"epochs": 2}), "epochs=1 and train={'epochs': 2}"),
+        (dict(task=Path("no_such.toml")), "cannot read no_such.toml|a task file needs MuJoCo"),
         (dict(task=3), "3: must be a function that makes an environment"),
         (dict(device="tpu"), "tpu"),
         (dict(workers=2), "are for Python environments"),
@@ -183,6 +184,10 @@ def test_a_task_of_gymnasium_is_explained(tmp_path):
     pytest.importorskip("gymnasium")
     with pytest.raises(ovde.InputError, match=r"ovde.train\(lambda: gymnasium.make\('Pendulum-v1'\)"):
         ovde.train("Pendulum-v1", "sac", out=tmp_path / "x")
+    with pytest.raises(ovde.InputError, match=r"Pendulum-v1 is an environment of Gymnasium: gymnasium.make\('Pendulum-v1'\)"):
+        ovde.make("Pendulum-v1")
+    with pytest.raises(ovde.InputError, match=r"of Gymnasium: gymnasium.make_vec\('Pendulum-v1', 2\)"):
+        ovde.make_vec("Pendulum-v1", 2)
     assert not (tmp_path / "x").exists()
 
 
@@ -244,6 +249,9 @@ except KeyboardInterrupt:
 def test_resume_of_nothing_and_of_a_finished_run(tmp_path, trained_run):
     with pytest.raises(ovde.InputError, match="no run"):
         ovde.resume(tmp_path)
+    (tmp_path / "run").mkdir()
+    with pytest.raises(ovde.InputError, match=r"rnu is not a folder \(did you mean run\?\)"):
+        ovde.resume(tmp_path / "rnu")
     with pytest.raises(ovde.InputError, match="finished"):
         ovde.resume(trained_run.folder)
     with pytest.raises(ovde.InputError, match="task of the library"):

@@ -54,12 +54,14 @@ void add_argument(CLI::App* command, const char* name, T& value, const char* hel
 }
 
 // A number, parsed and checked as in the configuration.
+double read_number(const Option& option, const std::string& text) {
+  const OptionValue value = parse_value(text);
+  check_option(option, value, "");
+  return std::get<double>(value);
+}
+
 CLI::Option* add_number(CLI::App* command, const Option& option, std::function<void(double)> set) {
-  const auto read = [option, set](const std::string& text) {
-    const OptionValue value = parse_value(text);
-    check_option(option, value, "");
-    set(std::get<double>(value));
-  };
+  const auto read = [option, set](const std::string& text) { set(read_number(option, text)); };
   return command->add_option_function<std::string>(option.name, read, option.help);
 }
 
@@ -203,10 +205,8 @@ void add_options(CLI::App* command, StressCommand& stress) {
       ->allow_extra_args(false);
   add(command, "--severities", stress.request.severities, "S,S,...",
       "severities from 0 to 1 (0,0.2,0.4,0.6,0.8,1)")
-      ->check([](const std::string& text) {
-        double value = -1;
-        const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1;
-        return valid ? "" : fmt::format("Value {} not in range 0 to 1", text);
+      ->each([severity = number("--severities", "", 0, 1, 0.0)](const std::string& text) {
+        read_number(severity, text);
       })
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -241,6 +241,7 @@ void add_options(CLI::App* command, InspectCommand& inspect) {
   add(command, "--steps", inspect.steps, "A-B", "environment steps whose visits are counted (all)");
   add(command, "--epochs", inspect.epochs, "E,E,...",
       "epochs whose networks are shown (four of the stored ones)")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->delimiter(',')
       ->allow_extra_args(false);
   add(command, "--state", inspect.state, "X,Y",

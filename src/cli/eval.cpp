@@ -267,11 +267,14 @@ std::vector<ChosenAgent> choose_agents(const fs::path& path,
     std::ranges::stable_sort(scores, std::greater(), [](const auto& each) { return each.first; });
     return {agents[scores[which == "best" ? 0 : scores.size() / 2].second]};
   }
-  for (const ChosenAgent& agent : agents)
-    if (std::to_string(*agent.seed) == which) return {agent};
+  std::vector<std::string> seeds;
+  for (const ChosenAgent& agent : agents) {
+    seeds.push_back(std::to_string(*agent.seed));
+    if (seeds.back() == which) return {agent};
+  }
   throw InputError(
       fmt::format("--agent {}: must be best, median, all or one of the seeds of {}: {}", which,
-                  path.string(), fmt::join(population->seeds, ", ")));
+                  path.string(), fmt::join(seeds, ", ")));
 }
 
 void run(const EvalCommand& command) {

@@ -52,8 +52,9 @@ void export_agent(const ExportCommand& command, const ChosenAgent& agent, const 
     case ExportFormat::c:
       print("  void {}_act(const float* observation, float* action);  // {} in, {} out\n",
             command.name, in, numbers);
-      print("  declared in {}; cc -DOVDE_SELF_TEST {} -lm makes a program that tests it\n",
-            header_of(out).string(), shell_word(out.string()));
+      print("  declared in {}; cc -DOVDE_SELF_TEST {}{} -lm makes a program that tests it\n",
+            header_of(out).string(), out.extension() == ".c" ? "" : "-x c ",
+            shell_word(out.string()));
       break;
     case ExportFormat::onnx:
       print("  observation (batch x {}) to action (batch x {}), opset 13\n", in, numbers);

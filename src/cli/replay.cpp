@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <ovde/error.h>
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "env/rollout_check.h"
@@ -10,8 +11,8 @@ namespace ovde::cli {
 
 void run(const ReplayCommand& command) {
   const ReplayResult result = replay(command.file, command.task);
-  print("{}: {} rollouts, {} steps{}\n", result.task, result.rollouts, result.steps,
-        result.arch.empty() ? "" : ", recorded on " + result.arch);
+  print("{}: {}, {}{}\n", result.task, plural(result.rollouts, "rollout"),
+        plural(result.steps, "step"), result.arch.empty() ? "" : ", recorded on " + result.arch);
   print("  first observation  {:.3g}\n", result.first_observation);
   print("  observation        {:.3g}\n", result.observation);
   print("  reward             {:.3g}\n", result.reward);

@@ -90,6 +90,7 @@ std::vector<Line> lines_of(std::span<const RunStatus> runs) {
 void run(const StatusCommand& command) {
   std::vector<RunStatus> runs;
   std::vector<std::string> refusals;  // why a folder is not a run
+  bool all_there = true;              // runs/* of a shell may contain other files, but none missing
   for (const std::string& folder : command.folders) {
     try {
       const auto found = run_status(folder);
@@ -97,9 +98,11 @@ void run(const StatusCommand& command) {
       if (found.empty()) refusals.push_back("there is no run in " + folder);
     } catch (const InputError& error) {
       refusals.push_back(error.what());
+      all_there &= is_there(folder);
     }
   }
-  if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(refusals, "; ")));
+  const InputError refused(fmt::format("{}", fmt::join(refusals, "; ")));
+  if (runs.empty()) throw refused;
   std::vector<Line> lines = {
       {"run", "task", "algorithm", "state", "epoch", "return", "steps/s", "time left"}};
   for (Line& line : lines_of(runs)) lines.push_back(std::move(line));
@@ -109,6 +112,7 @@ void run(const StatusCommand& command) {
     if (!run.message.empty())
       print("{}: {}\n", printable(run.folder.string()), printable(run.message));
   }
+  if (!all_there) throw refused;
   for (const std::string& why : refusals) print("{}\n", why);
 }
 

@@ -112,6 +112,11 @@ const Task& find_task(const std::string& id) {
         fmt::format("task '{}' has no preset '{}'; valid: {}", name, preset,
                     presets.empty() ? "none" : fmt::format("{}", fmt::join(presets, ", "))));
   }
+  if (name.starts_with(kPythonTask))
+    throw InputError(
+        fmt::format("{} is a Python environment, which ovde.evaluate, ovde.resume and ovde.stress "
+                    "of the Python package are given (docs/python.md)",
+                    name));
   std::vector<std::string> names;
   for (const Task& task : registry()) names.push_back(task.name);
   const std::string near = nearest_task(name, names);

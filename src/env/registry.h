@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ovde/env.h>
@@ -14,6 +15,9 @@ const Task* registered_task(const std::string& id);
 
 // Whether the task is one of this library's, not of a user's program.
 bool is_built_in(const Task& task);
+
+// The beginning of the name of an environment that Python registered (docs/python.md).
+inline constexpr std::string_view kPythonTask = "python/";
 
 // A task file is a task whose name is its path, "robot.toml" (docs/task_files.md).
 inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }

@@ -62,12 +62,13 @@ std::uintmax_t remove_checkpoints(const fs::path& run) {
   return bytes;
 }
 
-void CheckpointStore::save(Sections sections, const Replay& replay) {
+void CheckpointStore::save(Sections sections, const Replay& replay, std::function<void()> written) {
   wait();
   first_row_read_ = log_.next_row();
   const auto contents = std::make_shared<Sections>(std::move(sections));
-  const auto work = [this, &replay, added = replay.added(), contents] {
+  const auto work = [this, &replay, added = replay.added(), contents, written] {
     write(*contents, replay, added);
+    written();
   };
   try {
     writing_ = std::async(std::launch::async, work);

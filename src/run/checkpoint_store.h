@@ -2,6 +2,7 @@
 // kept. The contents of the sections are the caller's.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <system_error>
 #include <vector>
@@ -22,7 +23,9 @@ class CheckpointStore {
 
   // Starts writing a checkpoint of `sections` and the replay buffer; waits for the one before it.
   // The buffer is not copied: see before_overwriting(). A later call throws the errors of writing.
-  void save(Sections sections, const Replay& replay);
+  // `written` is called when the checkpoint is on the disk, on the thread that wrote it.
+  void save(
+      Sections sections, const Replay& replay, std::function<void()> written = [] {});
 
   // Returns when the checkpoint is on the disk.
   void wait();

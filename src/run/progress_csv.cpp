@@ -113,20 +113,21 @@ void take_rows(std::string_view& rest, const std::string& name, const ProgressCo
   }
 }
 
-[[noreturn]] void refuse_columns(const std::string& name) {
-  throw InputError(fmt::format("{}: not the progress of a run: its columns differ", name));
-}
-
 // Takes the header off the front of `rest`.
 ProgressColumns take_header(std::string_view& rest, const std::string& name) {
+  const auto refuse = [&](const char* why) {
+    throw InputError(fmt::format("{}: not the progress of a run: {}", name, why));
+  };
   const std::string_view header = rest.substr(0, rest.find('\n'));
+  if (rest.empty()) refuse("it is empty");
+  if (header.size() == rest.size()) refuse("its header is not a whole line");
   ProgressColumns columns{.fixed = std::size(kColumns)};
   if (!header.starts_with(header_of(columns.fixed))) columns.fixed = kFirstColumns;
   const std::string fixed = header_of(columns.fixed);
-  if (header.size() == rest.size() || !header.starts_with(fixed)) refuse_columns(name);
+  if (!header.starts_with(fixed)) refuse("its columns differ");
   std::string_view more = header.substr(fixed.size());
   while (!more.empty()) {
-    if (!more.starts_with(kTermPrefix)) refuse_columns(name);
+    if (!more.starts_with(kTermPrefix)) refuse("its columns differ");
     more.remove_prefix(kTermPrefix.size());
     const std::string_view term = more.substr(0, more.find(','));
     columns.terms.emplace_back(term);
@@ -195,7 +196,7 @@ bool ProgressReader::read_on(const Descriptor& file) {
   char piece[1 << 16];
   while (true) {
     const std::size_t count = read_at(file, path, piece, sizeof piece, end_ + text.size());
-    if (count == 0) break;
+    if (count == 0 && !last_.empty()) break;
     text.append(piece, count);
     if (end_ + text.size() > kLargestProgress)
       throw InputError(fmt::format("{}: larger than {} bytes", name, kLargestProgress));
@@ -212,7 +213,6 @@ bool ProgressReader::read_on(const Descriptor& file) {
     last_ = text.substr(begin, whole - begin);
     text.erase(0, whole);
   }
-  if (last_.empty()) refuse_columns(name);
   return changed;
 }
 

@@ -11,6 +11,7 @@
 
 #include <ovde/error.h>
 #include "base/suggestion.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "env/registry.h"
 #include "io/crc32c.h"
@@ -19,6 +20,7 @@
 #include "io/settings.h"
 #include "run/progress_csv.h"
 #include "run/run_lock.h"
+#include "run/run_status.h"
 
 namespace ovde {
 
@@ -119,20 +121,18 @@ void check_folder(const fs::path& folder) {
   std::vector<std::string> beside;
   for (const fs::path& path : paths_in(above, ignored))
     if (is_folder(path)) beside.push_back(path.filename().string());
-  throw InputError(fmt::format("{} is not a folder{}", folder.string(),
+  throw InputError(fmt::format("{} is not a folder{}", folder.empty() ? "\"\"" : folder.string(),
                                did_you_mean(named.filename().string(), beside)));
 }
 
 void check_run_folder(const fs::path& folder) {
   check_folder(folder);
   if (holds_config(folder)) return;
-  const auto agents = agent_folders(folder);
-  if (!agents.empty()) {
-    throw InputError(fmt::format("{} holds {} agents; name the folder of one, such as {}",
-                                 folder.string(), agents.size(),
-                                 (folder / *std::ranges::min_element(agents)).string()));
-  }
-  throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
+  const std::vector<fs::path> below = run_folders(folder);
+  if (below.empty())
+    throw InputError(fmt::format("{} holds no run: it has no {}", folder.string(), kConfigFile));
+  throw InputError(fmt::format("{} holds {}; name the folder of one, such as {}", folder.string(),
+                               plural(std::ssize(below), "run"), below.front().string()));
 }
 
 fs::path agent_folder(const fs::path& run, std::span<const std::uint64_t> seeds,

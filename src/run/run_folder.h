@@ -40,8 +40,7 @@ fs::path unused_folder(const fs::path& folder);
 // InputError unless it is a folder; names the nearest one beside it.
 void check_folder(const fs::path& folder);
 
-// InputError unless `folder` holds the run of one agent; for a population it names an agent's
-// folder.
+// InputError unless `folder` holds the run of one agent; names the first run below it.
 void check_run_folder(const fs::path& folder);
 
 // The folder of an agent: the run's own for one seed, seed_<n> inside it for several.

@@ -6,6 +6,7 @@
 #include <ovde/error.h>
 #include "io/files.h"
 #include "io/json.h"
+#include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_log.h"
 
@@ -56,8 +57,9 @@ StoredState read_state(const Folder& folder) {
     if (text("state") == name) stored.state = state;
   }
   if (stored.state == RunState::unreadable)
-    throw InputError(
-        fmt::format("{}: not the state of a run", (folder.path() / kStateFile).string()));
+    throw InputError(fmt::format("{}: not the state of a run; {}",
+                                 (folder.path() / kStateFile).string(),
+                                 how_to_mend(folder.path())));
   const Json machine = object.value("machine", Json::object());
   for (const auto& [part, value] : machine.items()) {
     if (value.is_string()) stored.machine[part] = value.get<std::string>();

@@ -33,6 +33,13 @@ StressAxis single_key(const Setting& setting) {
     throw InputError(fmt::format("disturbance {}: must be a number of one of the tables {}",
                                  setting.key, fmt::join(tables, ", ")));
   }
+  if (std::ranges::count(at_one, neutral.front()) == std::ssize(at_one)) {
+    const std::string nothing = to_string(key.option.default_value);
+    throw InputError(
+        fmt::format("disturbance {}: {} disturbs nothing; must be the value at severity 1, other "
+                    "than {}",
+                    setting.key, nothing, nothing));
+  }
   return {.name = setting.key,
           .text = setting.key + " = " + to_string(setting.value),
           .scaled = {{setting.key, neutral.front(), at_one, key.option.integer}}};

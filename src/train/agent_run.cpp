@@ -8,6 +8,7 @@
 
 #include <ovde/error.h>
 #include <ovde/policy.h>
+#include "base/text.h"
 #include "base/version.h"
 #include "run/run_state.h"
 
@@ -122,8 +123,8 @@ void AgentRun::open(std::vector<std::string>& warnings) {
   }
   if (is_new) {
     log_.add(LogLevel::info,
-             fmt::format("started: ovde {}, {} on {}, seed {}, {} epochs", version(),
-                         config_.algorithm, config_.task, config_.seed, config_.train.epochs));
+             fmt::format("started: ovde {}, {} on {}, seed {}, {}", version(), config_.algorithm,
+                         config_.task, config_.seed, plural(config_.train.epochs, "epoch")));
   } else {
     log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
                                                    epochs_done(), loop_->env_steps())
@@ -325,9 +326,10 @@ void AgentRun::save() {
     });
   }
 
-  store_.save(std::move(sections), loop_->agent().replay());
-  log_.add(LogLevel::info, fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
-                                       loop_->env_steps()));
+  store_.save(
+      std::move(sections), replay,
+      [this, text = fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
+                                loop_->env_steps())] { log_.add(LogLevel::info, text); });
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -370,6 +372,10 @@ void AgentRun::interrupt(const std::string& why) {
 }
 
 void AgentRun::fail(const std::string& error) noexcept {
+  try {
+    store_.wait();  // the checkpoint that is being written is logged before the error
+  } catch (const std::exception&) {
+  }
   log_.add(LogLevel::error, error);
   try {
     write_state(folder_, RunState::failed, error);

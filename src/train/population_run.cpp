@@ -9,6 +9,7 @@
 
 #include <ovde/error.h>
 #include "base/team.h"
+#include "base/text.h"
 #include "config/build.h"
 #include "config/stored_config.h"
 #include "env/registry.h"
@@ -76,8 +77,8 @@ RunPlan plan_rest_of_run(const fs::path& folder, const std::string& command,
   Population population = runs_in(folder);
   const int asked = population.config.train.epochs;
   if (epochs && *epochs < asked) {
-    throw InputError(fmt::format("the run in {} has {} epochs; it can be given more, not {}",
-                                 folder.string(), asked, *epochs));
+    throw InputError(fmt::format("the run in {} has {}; it can be given more, not {}",
+                                 folder.string(), plural(asked, "epoch"), *epochs));
   }
   if (epochs && *epochs > asked) population.config = train_longer(population.config, *epochs);
   return {population.config, population.seeds, folder, false, command};
@@ -141,9 +142,9 @@ void PopulationRun::make_agents(int threads, const Check& check) {
   Team team(task != nullptr && task->makes_side_by_side ? std::min(threads, agents) : 1);
   team.run(agents, make_agent);
   if (std::ranges::none_of(places_, [](const Place& place) { return place.run != nullptr; })) {
-    throw InputError(
-        fmt::format("the run in {} is finished ({} epochs): there is nothing to resume",
-                    plan_.folder.string(), plan_.config.train.epochs));
+    throw InputError(fmt::format("the run in {} is finished ({}): there is nothing to resume",
+                                 plan_.folder.string(),
+                                 plural(plan_.config.train.epochs, "epoch")));
   }
   if (!check) return;
   std::vector<AgentOptions> left;

@@ -68,6 +68,18 @@ TEST(SlowExport, WritesIntoTheRunFolderByDefault) {
   expect_words(text, {"void ovde_policy_act(", "sac, seed 0, 2 epochs"});
 }
 
+TEST(SlowExport, ThePrintedCommandMakesAProgram) {
+  const Program program;
+  ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
+  for (const std::string out : {"'my policy.c'", "policy"}) {
+    const Outcome exported = program.run("export run --format c --out " + out);
+    const auto begin = exported.out.find("cc -D"), end = exported.out.find(" makes a program");
+    ASSERT_LT(begin, end) << exported.out << exported.err;
+    const Outcome made = program.shell(exported.out.substr(begin, end - begin) + " && ./a.out");
+    EXPECT_EQ(made.code, 0) << made.err;
+  }
+}
+
 TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
   const Program program;
   ASSERT_EQ(program.run(kExportedRun + "--algo sac --out run").code, 0);
@@ -77,6 +89,7 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           .shell(
               "cp -r run unfinished && rm unfinished/policy.safetensors unfinished/summary.json && "
               "cp -r run damaged && echo nonsense > damaged/policy.safetensors && "
+              "cp -r population partial && rm -r partial/seed_4 && "
               "mkdir nothing && echo mine > mine.c")
           .code,
       0);
@@ -87,6 +100,7 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           {"nothing", {"nothing holds no run"}},
           {"population --agent 7",
            {"--agent 7: must be best, median, all or one of the seeds of population: 3, 4"}},
+          {"partial --agent 4", {"or one of the seeds of partial: 3\n"}},
           {"population --agent all --out x.c", {"--out needs one agent"}},
           {"run --agent best", {"--agent: run is not a population"}},
           {"unfinished", {"unfinished holds no policy yet: it is at epoch 2 of 2"}},

@@ -236,6 +236,11 @@ TEST(SlowFaults, StatusIsATable) {
   const Outcome some = program.shell("mkdir nothing; " + kOvde + "status run/lock run nothing");
   EXPECT_EQ(some.code, 0) << some.err;
   expect_words(some.out, {"3/3", "run/lock is not a folder", "there is no run in nothing"});
+  const Outcome misspelt = program.run("status rnu nothing run");
+  EXPECT_EQ(misspelt.code, 2);
+  expect_words(misspelt.out, {"3/3"});
+  EXPECT_EQ(misspelt.err,
+            "ovde: rnu is not a folder (did you mean run?); there is no run in nothing\n");
 }
 
 }  // namespace OVDE_TEST_FILE

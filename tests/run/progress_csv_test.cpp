@@ -139,7 +139,20 @@ TEST(ProgressCsv, IncompleteLastRowIsIgnored) {
   EXPECT_EQ(parse_progress(csv_header() + "\n" + row + "\n" + row.substr(0, 9), "x").size(), 1u);
   EXPECT_THROW(parse_progress(csv_header() + "\nnot,a,row\n", "x"), InputError);
   EXPECT_THROW(parse_progress("a,b\n1,2\n", "x"), InputError);
-  EXPECT_THROW(parse_progress("", "x"), InputError);
+}
+
+TEST(ProgressCsv, AFileWithoutAHeaderIsNamedAsSuch) {
+  const auto refusal = [](const std::string& text) {
+    return message_of([&] { parse_progress(text, "x"); });
+  };
+  EXPECT_EQ(refusal(""), "x: not the progress of a run: it is empty");
+  EXPECT_EQ(refusal(csv_header()), "x: not the progress of a run: its header is not a whole line");
+  EXPECT_EQ(refusal("a,b\n1,2\n"), "x: not the progress of a run: its columns differ");
+
+  const TemporaryFolder folder;
+  write_file_atomically(folder.path() / kProgressFile, std::string());
+  expect_words(message_of([&] { read_progress(folder.path()); }),
+               {"progress.csv: not the progress of a run: it is empty; resuming the run writes"});
 }
 
 TEST(ProgressCsv, ARowHasAsManyCellsAsTheHeader) {

@@ -80,13 +80,19 @@ TEST(RunFolder, PopulationReadsBack) {
   EXPECT_EQ(again->seeds, population.seeds);
 }
 
-TEST(RunFolder, MessageNamesAnAgentOfThePopulation) {
-  const TemporaryFolder folder;
+TEST(RunFolder, AgentsHaveTheNamesOfTheirSeeds) {
   const std::vector<std::uint64_t> one = {5}, two = {5, 6};
   EXPECT_EQ(agent_folder("run", one, 0), "run");
   EXPECT_EQ(agent_folder("run", two, 1), "run/seed_6");
+}
+
+TEST(RunFolder, MessageNamesARunBelow) {
+  const TemporaryFolder folder;
+  const auto refusal = [&] { return message_of([&] { check_run_folder(folder.path()); }); };
   fs::create_directory(folder.path() / "seed_5");
-  expect_words(message_of([&] { check_run_folder(folder.path()); }), {"seed_5"});
+  EXPECT_TRUE(refusal().ends_with(" holds no run: it has no config.toml"));
+  write_file_atomically(folder.path() / "seed_5/config.toml", std::string());
+  expect_words(refusal(), {" holds 1 run; name the folder of one, such as ", "/seed_5"});
 }
 
 TEST(RunFolder, SummaryIsJson) {

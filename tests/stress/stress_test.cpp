@@ -101,6 +101,17 @@ TEST(StressAxes, UnknownOnesAreRefusedWithTheNearest) {
   EXPECT_THROW(find_axis("noise.action=-1"), InputError);
 }
 
+TEST(StressAxes, ADisturbanceOfNoSizeIsRefused) {
+  const auto refusal = [](const char* word) { return message_of([&] { find_axis(word); }); };
+  EXPECT_EQ(refusal("sensor.noise=0"),
+            "disturbance sensor.noise: 0 disturbs nothing; must be the value at severity 1, other "
+            "than 0");
+  EXPECT_EQ(refusal("model.mass=[1,1]"),
+            "disturbance model.mass: 1 disturbs nothing; must be the value at severity 1, other "
+            "than 1");
+  EXPECT_EQ(find_axis("model.mass=[1,1.5]").scaled[0].at_one, (std::vector{1.0, 1.5}));
+}
+
 TEST(StressAxes, HalfLostIsInterpolated) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   EXPECT_DOUBLE_EQ(half_lost_at({0, 0.5, 1}, {1, 0.75, 0.25}), 0.75);

@@ -159,7 +159,8 @@ TEST_F(SlowCheckpoints, FullDiskKeepsTheLastOne) {
   fs::create_symlink("/dev/full", beside);
   expect_words(message_of<Error>([&] { train_until(request(run()), -1); }),
                {checkpoint(4).string(), "No space left"});
-  expect_words(log(), {"ERROR", "No space left"});
+  expect_words(log(), {"checkpoint at epoch 3", "ERROR", "No space left"});
+  EXPECT_FALSE(has(log(), "checkpoint at epoch 4")) << log();
   EXPECT_TRUE(fs::exists(checkpoint(3)));
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), uninterrupted());

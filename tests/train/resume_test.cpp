@@ -211,8 +211,10 @@ TEST_F(SlowResume, UnreadableStateIsNamed) {
     write_file_atomically(run() / "state.json", std::string(text));
     const RunStatus status = run_status(run()).at(0);
     EXPECT_EQ(status.state, RunState::unreadable) << text;
-    expect_words(status.message, {"state.json: not the state of a run"});
+    expect_words(status.message, {"state.json: not the state of a run; resuming the run writes"});
   }
+  resume_to_end(run());
+  EXPECT_EQ(fingerprint(run()), uninterrupted());
 }
 
 // policy_best is the candidate, or the last policy, with the largest return on fresh episodes.

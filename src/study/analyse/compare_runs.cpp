@@ -112,7 +112,7 @@ StudyResults compare_runs(std::span<const fs::path> folders) {
       runs.size() == 1 ? "A run that was" : fmt::format("{} runs that were", runs.size()));
   if (names.size() > 1)
     out.plan.text +=
-        fmt::format(" Differences are tested against {}, the first one named.", names.front());
+        fmt::format(" Differences are tested against {}, the first one.", names.front());
   out.plan.text += different_lengths(runs, columns, names);
 
   for (std::size_t r = 0; r < rows.size(); ++r) {

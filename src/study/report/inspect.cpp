@@ -23,9 +23,11 @@ class Inspection {
   explicit Inspection(const InspectRequest& request)
       : request_(request), run_(request.run), epochs_(chosen_epochs()), state_(chosen_state()) {
     std::tie(first_, last_) = request.steps.value_or(std::pair(std::int64_t{0}, run_.steps()));
+    if (run_.steps() == 0)
+      throw InputError(fmt::format("{} has recorded no step yet", request.run.string()));
     if (first_ < 0 || first_ >= last_ || last_ > run_.steps()) {
-      throw InputError(fmt::format("steps {}-{}: {} has recorded steps 0-{}", first_, last_,
-                                   request.run.string(), run_.steps()));
+      throw InputError(fmt::format("steps {}-{}: must ascend; {} has recorded steps 0-{}", first_,
+                                   last_, request.run.string(), run_.steps()));
     }
   }
 

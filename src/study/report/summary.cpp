@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "env/registry.h"
 #include "io/shell.h"
 #include "stats/statistics.h"
 #include "study/analyse/csv.h"
@@ -339,7 +340,7 @@ std::string settings_html(const StudyResults& results) {
         escape_html(result.cell.row), escape_html(result.cell.column), seeds_text(result.runs),
         result.cell.epochs, fmt::join(asked, ", "));
     // the program cannot make an environment of Python
-    if (result.cell.imported || result.cell.task.starts_with("python/")) continue;
+    if (result.cell.imported || result.cell.task.starts_with(kPythonTask)) continue;
     lines +=
         fmt::format("<tr><td></td><td class=\"wide\" colspan=\"4\"><code>{}</code></td></tr>\n",
                     escape_html(command_to_train(result)));

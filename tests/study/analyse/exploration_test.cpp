@@ -183,6 +183,11 @@ TEST_F(SlowInspectedRun, MissingRecordsAreRefused) {
   EXPECT_TRUE(has(refusal({.run = run(), .steps = std::pair(9, 9)}), "steps 9-9: "));
   EXPECT_TRUE(has(refusal({.run = run(), .state = {{0, 10.5}}}), "outside the map"));
   EXPECT_TRUE(has(refusal({.run = folder_->path() / "nowhere"}), "not a folder"));
+
+  const std::filesystem::path copy = folder_->path() / "warming up";
+  std::filesystem::copy(run(), copy, std::filesystem::copy_options::recursive);
+  std::filesystem::resize_file(copy / "visits.f32", 0);
+  EXPECT_TRUE(has(refusal({.run = copy}), "warming up has recorded no step yet"));
 }
 
 TEST_F(SlowInspectedRun, MissingNetworksAreNamed) {

@@ -326,6 +326,7 @@ TEST_F(SlowImportRuns, AFileOfCurvesIsRefusedWithItsLine) {
   const auto refusal = [&](const std::string& text) {
     const std::string what =
         message_of([&] { import_curves(plan, study_, write_csv("bad.csv", text)); });
+    EXPECT_TRUE(has(what, "bad.csv")) << what;
     return what.substr(std::min(what.find("bad.csv"), what.size()));
   };
   const std::string header = "algorithm,task,seed,step,return\n",
