@@ -19,6 +19,7 @@
 #include "cli/signals.h"
 #include "cli/slurm.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/shell.h"
 #include "run/run_folder.h"
 #include "run/run_status.h"
@@ -363,13 +364,12 @@ void print_cells(const StudyCommand& command, const Plan& plan, const fs::path& 
   for (const Cell& cell : cells_left({.plan = plan, .out = out, .cells = command.cells})) {
     const std::vector<std::string> words = cell_command(command, out, cell);
     if (command.json) {
-      fmt::print("{}\n", nlohmann::ordered_json{{"cell", cell.folder},
-                                                {"row", cell.row},
-                                                {"column", cell.column},
-                                                {"seeds", cell.seeds},
-                                                {"epochs", cell.epochs},
-                                                {"command", words}}
-                             .dump());
+      fmt::print("{}\n", to_text({{"cell", cell.folder},
+                                  {"row", cell.row},
+                                  {"column", cell.column},
+                                  {"seeds", cell.seeds},
+                                  {"epochs", cell.epochs},
+                                  {"command", words}}));
       continue;
     }
     std::string line;

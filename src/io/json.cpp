@@ -17,9 +17,11 @@ Json parse_json(std::string_view text, bool allow_exceptions) {
   return Json::parse(text.begin(), text.end(), nullptr, allow_exceptions);
 }
 
-std::string to_line(const Json& value) {
-  return in_script(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+std::string to_text(const Json& value, int indent, bool only_ascii) {
+  return value.dump(indent, ' ', only_ascii, Json::error_handler_t::replace);
 }
+
+std::string to_line(const Json& value) { return in_script(to_text(value)); }
 
 double rounded(double value, int digits) {
   if (!std::isfinite(value)) return value;

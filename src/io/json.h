@@ -20,8 +20,11 @@ Json parse_json(std::string_view text, bool allow_exceptions = true);
 // JSON with '<' escaped, so that the text may stand inside an HTML script.
 std::string in_script(std::string_view json);
 
-// The same on one line. Numbers that are not finite become null, bytes that are not UTF-8 are
-// replaced.
+// The value on one line or, with an indent, on several. Numbers that are not finite become null,
+// bytes that are not UTF-8 are replaced. Json::dump would compile the writer again in each file.
+std::string to_text(const Json& value, int indent = -1, bool only_ascii = false);
+
+// The same on one line, as the text of a script.
 std::string to_line(const Json& value);
 
 // The value with so many digits, so that its text is short.

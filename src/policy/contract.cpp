@@ -15,16 +15,13 @@
 #include "config/build.h"
 #include "io/crc32c.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/sha256.h"
 #include "run/run_folder.h"
 
 namespace ovde {
 
 namespace {
-
-// writes 32-bit floats with the fewest digits that read back to the same bits
-using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
-                                  std::int64_t, std::uint64_t, float>;
 
 constexpr const char* kFormat = "ovde-contract-1";
 constexpr std::string_view kChecksum = "crc32c-";
@@ -143,14 +140,26 @@ void for_each_of_run(Contract& contract, Visit visit) {
   visit("policy_sha256", contract.policy_sha256);
 }
 
+// The number with the fewest digits that read back to the same bits of a 32-bit float.
+double short_number(float value) {
+  return parse_number<double>(fmt::to_string(value)).value_or(value);
+}
+
+Json numbers(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float value : values) list.push_back(short_number(value));
+  return list;
+}
+
+std::string ascii(const Json& value) { return to_text(value, -1, /*only_ascii=*/true); }
+
 Json row(const Signal& signal) { return {{"name", signal.name}, {"unit", signal.unit}}; }
 
 // A JSON list with one row per line.
 std::string lines(const std::vector<Json>& rows) {
   std::string text;
   for (const Json& each : rows) {
-    text += (text.empty() ? "[\n    " : ",\n    ") +
-            each.dump(-1, ' ', true, Json::error_handler_t::replace);
+    text += (text.empty() ? "[\n    " : ",\n    ") + ascii(each);
   }
   return text + "\n  ]";
 }
@@ -197,30 +206,29 @@ std::string to_json(const Contract& contract) {
   for (const Signal& signal : contract.observation) observation.push_back(row(signal));
   for (std::size_t d = 0; d < contract.action.size(); ++d) {
     action.push_back(row(contract.action[d]));
-    action.back()["low"] = contract.low[d];
-    action.back()["high"] = contract.high[d];
+    action.back()["low"] = short_number(contract.low[d]);
+    action.back()["high"] = short_number(contract.high[d]);
   }
   for (const auto& test : contract.tests)
-    tests.push_back({{"observation", test.observation}, {"action", test.action}});
+    tests.push_back({{"observation", numbers(test.observation)}, {"action", numbers(test.action)}});
 
   std::string text = "{";
   const auto add_text = [&](const char* name, const std::string& value) {
     text += fmt::format("{}\n  \"{}\": {}", text.size() > 1 ? "," : "", name, value);
   };
-  const auto add = [&](const char* name, const Json& value) {
-    add_text(name, value.dump(-1, ' ', true, Json::error_handler_t::replace));
-  };
+  const auto add = [&](const char* name, const Json& value) { add_text(name, ascii(value)); };
   add("contract", kFormat);
   add("checksum", std::string(kChecksum) + std::string(kDigits, '0'));
   for_each_of_run(contract, add);
-  add("control_rate_hz", contract.rate ? Json(*contract.rate) : Json());
+  add("control_rate_hz",
+      contract.rate ? Json(short_number(static_cast<float>(*contract.rate))) : Json());
   add("observations", contract.observation.size());
   add("actions", contract.action.size());
   if (contract.bins) add("bins", *contract.bins);
   if (contract.residual) add("network", kResidual);
   add_text("observation", lines(observation));
   add_text("action", lines(action));
-  add("tolerance", contract.tolerance);
+  add("tolerance", short_number(contract.tolerance));
   add_text("tests", lines(tests));
   return text + "\n}\n";
 }
@@ -231,7 +239,7 @@ Contract parse_contract(std::string_view text, const std::string& name) {
   };
   Contract contract;
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json(text);
     if (json.at("contract") != kFormat) refuse("unknown format");
     for_each_of_run(contract, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     if (const Json& rate = json.at("control_rate_hz"); !rate.is_null())

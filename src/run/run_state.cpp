@@ -89,7 +89,7 @@ std::string to_json(const RunSummary& summary) {
                      {"wall_seconds", summary.wall_seconds},
                      {"steps_per_second", summary.steps_per_second},
                      {"version", summary.version}};
-  return json.dump(2) + "\n";
+  return to_text(json, 2) + "\n";
 }
 
 void write_summary(const fs::path& folder, const RunSummary& summary) {
