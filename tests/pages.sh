@@ -17,6 +17,7 @@ left_out() {
     *--video*) echo "needs EGL; tested by tests/study/report/video_test.cpp" ;;
     *"ovde serve"* | *" --serve"*) echo "serves until it is stopped" ;;
     "ovde study import"*" --as "* | "ovde study import"*.csv) echo "needs a file of another program; tested by tests/study/execute/import_runs_test.cpp" ;;
+    *"| parallel "*) ! command -v parallel >/dev/null && echo "needs GNU parallel; tested by tests/gnu_parallel.sh" ;;
     *" back/"*) echo "needs runs of other machines; tested by tests/gnu_parallel.sh" ;;
     *"bench "*"--device cuda"*) echo "measures a GPU" ;;
     *runs/real*) echo "trains for hours; tested by tests/cli/stress_test.cpp" ;;
