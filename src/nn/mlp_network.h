@@ -31,6 +31,7 @@ class MlpNetwork final : public Network {
 
   Trained& trained() override { return net_; }
   void restored() override;
+  void acting_restored() override {}  // acts with the parameters themselves
   const MlpShape& acting_shape() const override { return shape_; }
   std::span<const float> acting_parameters() const override { return net_.parameters; }
 

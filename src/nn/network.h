@@ -57,9 +57,11 @@ class Network {
   // The same for the gradient share (1 x batch) * d mean of the outputs.
   virtual const Batch& input_gradient_of_mean(const Batch& share, Blocks blocks) = 0;
 
-  // Call restored() after writing to it.
+  // Call restored() after writing to it, or acting_restored() if only acting_parameters() will be
+  // used.
   virtual Trained& trained() = 0;
   virtual void restored() = 0;
+  virtual void acting_restored() = 0;
 
   // The network as in acting, for Mlp and SinglePass.
   virtual const MlpShape& acting_shape() const = 0;

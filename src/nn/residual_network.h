@@ -28,6 +28,7 @@ class ResidualNetwork final : public Network {
 
   Trained& trained() override { return net_; }
   void restored() override;
+  void acting_restored() override { renew(kActing); }
   const MlpShape& acting_shape() const override { return acting_shape_; }
   std::span<const float> acting_parameters() const override { return acting_parameters_; }
 

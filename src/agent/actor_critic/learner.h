@@ -46,7 +46,7 @@ class Learner {
 
   LearnerState state();
   void restored();
-  void policy_restored() { actor_->restored(); }
+  void policy_restored() { actor_->network().acting_restored(); }
 
   // Multiply-adds, counted as two, of the matrix products of one update, on average.
   double flop_per_update() const;
