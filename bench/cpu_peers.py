@@ -1,12 +1,12 @@
 """DSAC's update of one agent on the CPU: ovde beside PyTorch 2, eager and compiled, in one run.
 
-    python3 bench/cpu_peers.py --threads 1 16 --ovde build/ovde --budget 120 --json cpu_peers.json
+    python3 bench/cpu_peers.py --threads 1 16 --ovde build/ovde --json cpu_peers.json
 
 The PyTorch update is that of gpu_peers/torch_update.py, once as it is (the products of both critics in one batched
 product) and once with a product for each network; the table has the faster one. Eager PyTorch is checked against NumPy
 before it is measured (with the first number of threads), compiled PyTorch against eager PyTorch. A program with n threads
 is pinned to n cores. All of them are measured in turns, so that other work on the machine slows all alike; a figure is the
-shortest time per update. Compilation, which can take minutes, comes after the first turns and beside nothing else; where
+shortest time per update. Compilation, which takes two minutes, comes after the first turns and beside nothing else; where
 the budget ends before it, there is no figure of compiled PyTorch.
 """
 
@@ -34,7 +34,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--ovde", type=Path, default=HERE.parent / "build/ovde", help="the program")
-    parser.add_argument("--budget", type=float, default=120, help="seconds of the whole run, compilation included")
+    parser.add_argument("--budget", type=float, default=400, help="seconds of the whole run, compilation included")
     parser.add_argument("--first-core", type=int, default=0, help="core that the pinning begins with")
     parser.add_argument("--round", type=float, default=1.0, help="seconds of PyTorch's updates in one turn")
     parser.add_argument("--turns", type=int, default=9, help="turns at most, before and after compilation")
