@@ -99,7 +99,7 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     ensure_new_run_folder(folder_);
     write_config(folder_, config_, *command_);
   }
-  // before state.json, which says that there is such a folder (expects_checkpoints)
+  // before state.json (expects_checkpoints)
   store_.make_folder();
   sync_folder(folder_);
   // the results of an earlier end stay until those of the new end replace them
@@ -126,8 +126,7 @@ void AgentRun::open(std::vector<std::string>& warnings) {
              fmt::format("started: ovde {}, {} on {}, seed {}, {}", version(), config_.algorithm,
                          config_.task, config_.seed, plural(config_.train.epochs, "epoch")));
   } else {
-    log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
-                                                   epochs_done(), loop_->env_steps())
+    log_.add(LogLevel::info, loaded_ ? fmt::format("resumed after {}", how_far())
                                      : "resumed from the beginning: no checkpoint was written yet");
   }
 }
@@ -229,6 +228,11 @@ void AgentRun::archive_progress(Archive& archive) {
   archive_rows(archive, rows_);
 }
 
+std::string AgentRun::how_far() const {
+  return fmt::format("{} and {}", plural(epochs_done(), "epoch"),
+                     plural(loop_->env_steps(), "environment step"));
+}
+
 double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_); }
 
 std::optional<EpochRow> AgentRun::epoch(Team& team, const std::atomic<bool>& stop) {
@@ -326,10 +330,8 @@ void AgentRun::save() {
     });
   }
 
-  store_.save(
-      std::move(sections), replay,
-      [this, text = fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
-                                loop_->env_steps())] { log_.add(LogLevel::info, text); });
+  store_.save(std::move(sections), replay,
+              [this, text = "checkpoint after " + how_far()] { log_.add(LogLevel::info, text); });
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -359,9 +361,10 @@ std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   summary.best_return = best->mean_return;
   write_summary(folder_, summary);
   write_state(folder_, RunState::finished);
-  log_.add(LogLevel::info,
-           fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
-                       summary.score, best->epoch, best->mean_return));
+  log_.add(
+      LogLevel::info,
+      fmt::format("finished: score {:.6g}; the best policy is that after {}: mean return {:.6g}",
+                  summary.score, plural(best->epoch + 1, "epoch"), best->mean_return));
   return summary;
 }
 

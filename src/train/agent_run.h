@@ -76,7 +76,8 @@ class AgentRun {
  private:
   AgentRun(const Config& config, const fs::path& folder);
 
-  double elapsed() const;  // seconds of training, without the pauses between two processes
+  std::string how_far() const;  // "3 epochs and 120 environment steps"
+  double elapsed() const;       // seconds of training, without the pauses between two processes
   void record_visits();
   void record_networks(int epoch);
   void archive_progress(Archive& archive);
