@@ -20,11 +20,13 @@ constexpr const char* kLastPolicy = "policy.safetensors";
 
 // sections of a checkpoint, beside those of EpochLoop
 constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits",
-                     *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms";
+                     *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms",
+                     *kSizes = "sizes";
 constexpr std::uint32_t kCurrentFormat = 2;
 
-// Unlike with a damaged checkpoint, an older one would not help.
-class ChangedConfig : public InputError {
+// The run does not continue with this configuration or environment. Unlike with a damaged
+// checkpoint, an older one would not help.
+class OtherRun : public InputError {
   using InputError::InputError;
 };
 
@@ -38,10 +40,35 @@ void check_same_config(const Config& now, const Bytes& saved, const fs::path& fo
     before.record.networks = now.record.networks;
   }
   if (const auto changed = differences(now, before); !changed.empty()) {
-    throw ChangedConfig(fmt::format(
+    throw OtherRun(fmt::format(
         "{} was changed since the run began ({}); change it back to resume, or start a new run",
         (folder / "config.toml").string(), fmt::join(changed, "; ")));
   }
+}
+
+// Numbers of an observation and of an action. An environment of a program may change.
+struct Sizes {
+  std::int32_t observation, action;
+};
+
+Sizes sizes_of(const Agent& agent) {
+  const LearnerOptions& learner = agent.options().learner;
+  return {learner.observation_size, learner.action_size};
+}
+
+void check_same_sizes(const Sections& sections, const Agent& agent, const Config& config) {
+  const auto saved = sections.find(kSizes);
+  if (saved == sections.end()) return;  // a checkpoint of an earlier version
+  Sizes before{};
+  restore_members(saved->second, before);
+  const Sizes now = sizes_of(agent);
+  if (before.observation == now.observation && before.action == now.action) return;
+  throw OtherRun(fmt::format(
+      "the run was trained with observations of {} and actions of {}, and {} now has observations "
+      "of {} and actions of {}; resume it with the environment that it began with, or start a new "
+      "run",
+      plural(before.observation, "number"), plural(before.action, "number"), config.task,
+      plural(now.observation, "number"), plural(now.action, "number")));
 }
 
 void check_format(const Sections& sections) {
@@ -158,7 +185,7 @@ bool AgentRun::load_newest() {
       return true;
     } catch (const NewerFormat&) {
       throw;
-    } catch (const ChangedConfig&) {
+    } catch (const OtherRun&) {
       throw;
     } catch (const std::exception& error) {
       const std::string what = error.what();
@@ -179,6 +206,7 @@ void AgentRun::load(const fs::path& checkpoint) {
   check_format(sections);
   check_same_config(config_, section(sections, kConfig), folder_);
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
+  check_same_sizes(sections, loop_->agent(), config_);
   const bool continued = loop_->restore(sections);
   store_.load(checkpoint, sections, loop_->agent().replay());
   Replay& replay = loop_->agent().replay();
@@ -311,6 +339,7 @@ void AgentRun::save() {
   fetch_();
   Sections sections = loop_->save();
   sections[kFormat] = save_members(std::uint32_t{kCurrentFormat});
+  sections[kSizes] = save_members(sizes_of(loop_->agent()));
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
