@@ -344,7 +344,7 @@ std::string to_c_header(const StoredPolicy& part, const Contract& contract,
 
 TensorFile parse_c(std::string_view source, const std::string& file) {
   TensorFile read;
-  read.metadata["contract"] = parse_comment(source);
+  read.metadata[kContract] = parse_comment(source);
   constexpr std::string_view kAct = "_act(const float* observation, float* action) {";
   const std::size_t end = source.find(kAct), begin = source.rfind(' ', end) + 1;
   if (end == std::string_view::npos)
