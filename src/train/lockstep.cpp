@@ -111,7 +111,7 @@ class LockstepDriver {
     return true;
   }
 
-  // Without waiting for the runs that take longer.
+  // Does not wait for the runs that take longer.
   void report_finished_runs() {
     for (std::size_t r = 0; r < runs_.size(); ++r) {
       if (failures_[r]) continue;

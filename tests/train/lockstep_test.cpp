@@ -1,5 +1,5 @@
-// Training in lockstep, with a stand-in for the GPU that computes as the CPU does: then everything
-// a run leaves behind is, to the byte, what training on the CPU leaves.
+// Training in lockstep, with a stand-in for the GPU that computes as the CPU does: the results of a
+// run must be those of training on the CPU, to the byte.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -71,7 +71,7 @@ class SlowLockstepTraining : public testing::Test {
     }
   }
 
-  // Runs that are trained together are what each is when a CPU trains it by itself.
+  // Trains the runs together, and each by itself on the CPU: the results must be the same.
   void expect_together_as_alone(const std::vector<std::pair<std::string, Config>>& configs) {
     std::vector<std::unique_ptr<PopulationRun>> open;
     std::vector<PopulationRun*> runs;
@@ -91,7 +91,7 @@ class SlowLockstepTraining : public testing::Test {
     }
   }
 
-  // Two runs are trained together: the first fails, the second is what it is by itself.
+  // Trains two runs together: the first must fail, the second give the results of training alone.
   void expect_failure_of_one(const Config& bad, ProgressSink& its_progress) {
     const Config good = small_config("dsac");
     train_run("good", good, {}, {3, 4});
