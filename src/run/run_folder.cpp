@@ -52,19 +52,6 @@ std::string seed_checksum(std::span<const std::uint64_t> seeds) {
   return fmt::format("{:08x}", crc32c(std::as_bytes(seeds)));
 }
 
-[[noreturn]] void refuse_missing_policy(const fs::path& policy, const fs::path& run) {
-  std::vector<std::string> there;
-  for (const fs::path& path : paths_in(run)) {
-    if (path.extension() == kPolicySuffix) there.push_back(path.filename().string());
-  }
-  std::ranges::sort(there);
-  throw InputError(fmt::format(
-      "{} is missing; {}", policy.string(),
-      there.empty()
-          ? fmt::format("{} gets its policies when it is trained to its end", run.string())
-          : fmt::format("{} has {}", run.string(), fmt::join(there, ", "))));
-}
-
 // The names of the agents' folders.
 std::vector<std::string> agent_folders(const fs::path& folder) {
   std::vector<std::string> names;
@@ -140,6 +127,17 @@ void check_folder(const fs::path& folder) {
     if (is_folder(path)) beside.push_back(path.filename().string());
   throw InputError(fmt::format("{} is not a folder{}", folder.empty() ? "\"\"" : folder.string(),
                                did_you_mean(named.filename().string(), beside)));
+}
+
+void refuse_missing_policy(const fs::path& policy, const fs::path& run) {
+  std::vector<std::string> there;
+  for (const fs::path& path : paths_in(run)) {
+    if (path.extension() == kPolicySuffix) there.push_back(path.filename().string());
+  }
+  std::ranges::sort(there);
+  throw InputError(fmt::format("{} is missing; {} has {}", policy.string(), run.string(),
+                               there.empty() ? "no policies, which are written at the end of a run"
+                                             : fmt::format("{}", fmt::join(there, ", "))));
 }
 
 void check_run_folder(const fs::path& folder) {

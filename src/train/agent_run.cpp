@@ -16,8 +16,6 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kLastPolicy = "policy.safetensors";
-
 // sections of a checkpoint, beside those of EpochLoop
 constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits",
                      *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms",
@@ -374,7 +372,7 @@ void AgentRun::save_now() {
 std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   if (config_.checkpoint.final) save_now();
   store_.wait();
-  write_policy_to(folder_ / kLastPolicy, rows_.back());
+  write_policy_to(folder_ / kPolicyFile, rows_.back());
   const auto best = best_.choose(rows_.back(), [&](const fs::path& file) {
     Policy policy = Policy::load(file.string());
     return loop_->play([&](auto observation, auto action) { policy.act_unit(observation, action); },
