@@ -37,8 +37,8 @@ struct Proposal {
   int choice = 0;  // with discrete actions: the action's number
 };
 
-// The host's side of an agent whose networks act and learn on a GPU, for train/lockstep.cpp and
-// cuda/population.h. On the CPU Agent::explore() and Agent::update() are all that is needed.
+// The host's side of an agent whose networks act and learn on a GPU, for train/lockstep_group.cpp
+// and cuda/population.h. On the CPU Agent::explore() and Agent::update() are all that is needed.
 class HostSide {
  public:
   virtual ~HostSide() = default;

@@ -90,7 +90,7 @@ Critic find_critic(const FoundActor& actor, const Config& config) {
     return judged_by({state, &state->agent()}, source);
   };
   if (actor.state) return from_checkpoint(actor.state);
-  const bool is_last = actor.file.filename() == "policy.safetensors";
+  const bool is_last = actor.file.filename() == kPolicyFile;
   for (const int epoch : recorded_epochs(actor.run)) {
     if (is_last ? epoch == config.train.epochs - 1
                 : fs::equivalent(actor.file, network_file(actor.run, epoch)))

@@ -217,7 +217,7 @@ std::string to_json(const Contract& contract) {
     text += fmt::format("{}\n  \"{}\": {}", text.size() > 1 ? "," : "", name, value);
   };
   const auto add = [&](const char* name, const Json& value) { add_text(name, ascii(value)); };
-  add("contract", kFormat);
+  add(kContract, kFormat);
   add("checksum", std::string(kChecksum) + std::string(kDigits, '0'));
   for_each_of_run(contract, add);
   add("control_rate_hz",
@@ -240,7 +240,7 @@ Contract parse_contract(std::string_view text, const std::string& name) {
   Contract contract;
   try {
     const Json json = parse_json(text);
-    if (json.at("contract") != kFormat) refuse("unknown format");
+    if (json.at(kContract) != kFormat) refuse("unknown format");
     for_each_of_run(contract, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     if (const Json& rate = json.at("control_rate_hz"); !rate.is_null())
       contract.rate = rate.get<double>();

@@ -14,6 +14,9 @@
 
 namespace ovde {
 
+// Key of the contract among a file's metadata, and of its format in the contract.
+inline constexpr const char* kContract = "contract";
+
 struct Contract {
   struct Test {
     std::vector<float> observation, action;

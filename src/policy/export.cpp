@@ -20,9 +20,6 @@ namespace ovde {
 
 namespace {
 
-// Metadata key in safetensors and ONNX files.
-constexpr const char* kContract = "contract";
-
 // The tensors of the policy file, without critics, which a stored network file has too.
 std::string to_safetensors_file(const fs::path& policy, const Contract& contract) {
   TensorFile file = read_safetensors(policy);

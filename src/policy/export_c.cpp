@@ -13,6 +13,7 @@
 #include <ovde/env.h>
 #include <ovde/error.h>
 #include "agent/discrete/action_grid.h"
+#include "base/text.h"
 
 namespace ovde {
 
@@ -239,14 +240,15 @@ std::string opening(const StoredPolicy& part, const Contract& contract, const st
       "// no state between calls, and several threads may call it at once.\n"
       "//\n"
       "//   task       {}\n"
-      "//   algorithm  {}, seed {}, {} epochs\n"
+      "//   algorithm  {}, seed {}, {}\n"
       "//   networks   {}, {}with hidden layers of {}\n"
       "//   source     ovde export, version {}\n"
       "//\n"
       "//   void {}_act(const float* observation, float* action);   // extern \"C\" in C++\n"
       "//\n",
-      contract.task, contract.algorithm, contract.seed, contract.epochs, part.networks.size(),
-      part.is_residual() ? "residual, " : "", fmt::join(hidden, ", "), contract.version, name);
+      contract.task, contract.algorithm, contract.seed, plural(contract.epochs, "epoch"),
+      part.networks.size(), part.is_residual() ? "residual, " : "", fmt::join(hidden, ", "),
+      contract.version, name);
   if (contract.rate) text += fmt::format("// Call it {:g} times per second.\n", *contract.rate);
   text += fmt::format("// observation: {} numbers, as the task gives them",
                       contract.observation.size());
@@ -342,7 +344,7 @@ std::string to_c_header(const StoredPolicy& part, const Contract& contract,
 
 TensorFile parse_c(std::string_view source, const std::string& file) {
   TensorFile read;
-  read.metadata["contract"] = parse_comment(source);
+  read.metadata[kContract] = parse_comment(source);
   constexpr std::string_view kAct = "_act(const float* observation, float* action) {";
   const std::size_t end = source.find(kAct), begin = source.rfind(' ', end) + 1;
   if (end == std::string_view::npos)

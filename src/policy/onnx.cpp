@@ -10,6 +10,7 @@
 #include "agent/discrete/action_grid.h"
 #include "base/version.h"
 #include "io/protobuf.h"
+#include "policy/contract.h"
 
 namespace ovde {
 
@@ -263,7 +264,7 @@ std::string to_onnx(const StoredPolicy& part, const std::string& contract) {
       .add(kOpsetImport, ProtobufMessage().add(1, std::string_view()).add(2, std::uint64_t{kOpset}))
       .add(kGraph, graph.message());
   auto metadata = file.metadata;
-  metadata["contract"] = contract;
+  metadata[kContract] = contract;
   for (const auto& [key, value] : metadata)
     model.add(kMetadata, ProtobufMessage().add(kKey, key).add(kValue, value));
   return model.bytes();

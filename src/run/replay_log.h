@@ -26,9 +26,9 @@ class ReplayLog {
  public:
   explicit ReplayLog(fs::path folder) : folder_(std::move(folder)) {}
 
-  // Brings the rows up to number `added` - 1 to the disk that are not there yet; returns the
-  // segments that hold the buffer. Reads only rows from number next_row() on, while `replay` may
-  // grow. Error if they cannot be written.
+  // Writes the rows up to number `added` - 1 that are not on the disk yet; returns the segments
+  // that hold the buffer. Reads only rows from number next_row() on, while `replay` may grow. Error
+  // if they cannot be written.
   std::vector<ReplaySegment> write(const Replay& replay, std::int64_t added);
 
   // The first row that write() will read, if it is still in the buffer.

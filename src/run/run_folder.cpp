@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "base/suggestion.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr const char* kConfigFile = "config.toml";
 constexpr const char* kPopulationFile = "population.toml";
 constexpr const char* kAgentPrefix = "seed_";
+constexpr const char* kPolicySuffix = ".safetensors";
 constexpr std::size_t kLargestConfig = 4 << 20;
 
 bool is_agent_folder(const fs::path& path) {
@@ -117,12 +119,25 @@ void check_folder(const fs::path& folder) {
   if (is_folder(folder)) return;
   const fs::path named = (folder / "").parent_path();  // without a slash at its end
   const fs::path above = named.has_parent_path() ? named.parent_path() : fs::path(".");
+  if (named.extension() == kPolicySuffix && !is_there(named) && holds_config(above))
+    refuse_missing_policy(named, above);
   std::error_code ignored;
   std::vector<std::string> beside;
   for (const fs::path& path : paths_in(above, ignored))
     if (is_folder(path)) beside.push_back(path.filename().string());
   throw InputError(fmt::format("{} is not a folder{}", folder.empty() ? "\"\"" : folder.string(),
                                did_you_mean(named.filename().string(), beside)));
+}
+
+void refuse_missing_policy(const fs::path& policy, const fs::path& run) {
+  std::vector<std::string> there;
+  for (const fs::path& path : paths_in(run)) {
+    if (path.extension() == kPolicySuffix) there.push_back(path.filename().string());
+  }
+  std::ranges::sort(there);
+  throw InputError(fmt::format("{} is missing; {} has {}", policy.string(), run.string(),
+                               there.empty() ? "no policies, which are written at the end of a run"
+                                             : fmt::format("{}", fmt::join(there, ", "))));
 }
 
 void check_run_folder(const fs::path& folder) {

@@ -16,6 +16,8 @@
 namespace ovde {
 
 inline constexpr const char *kSummaryFile = "summary.json", *kStateFile = "state.json";
+inline constexpr const char *kPolicyFile = "policy.safetensors",  // after the last epoch
+    *kBestPolicyFile = "policy_best.safetensors";
 inline constexpr const char* kTaskFolder = "task";  // copy of the task file and its model
 
 // Whether `folder` has a regular file of that name. A folder does not count: a study's column may
@@ -37,8 +39,11 @@ bool holds_config(const fs::path& folder);
 // `folder`, or if it exists the first of folder_2, folder_3, ... that does not.
 fs::path unused_folder(const fs::path& folder);
 
-// InputError unless it is a folder; names the nearest one beside it.
+// InputError unless it is a folder; names the nearest one beside it, or what a run has in the place
+// of a missing policy file.
 void check_folder(const fs::path& folder);
+// InputError that names the policies that the run has.
+[[noreturn]] void refuse_missing_policy(const fs::path& policy, const fs::path& run);
 
 // InputError unless `folder` holds the run of one agent; names the first run below it.
 void check_run_folder(const fs::path& folder);
@@ -81,7 +86,7 @@ std::optional<Population> read_population(const fs::path& folder);
 bool holds_population(const fs::path& folder);
 // The folder of the population that the agent in `folder` belongs to; links are followed.
 std::optional<fs::path> population_above(const fs::path& folder);
-// The same, where a single run is a population of one.
+// The population of a run; a single agent is a population of one. nullopt: there is no run.
 std::optional<Population> read_runs(const fs::path& folder);
 
 }  // namespace ovde

@@ -1,11 +1,10 @@
-// log.txt, for people: a line for each event of a run, with time (UTC), level and message.
+// log.txt, for people: a line for each event of a run, with time (UTC), level and message. Nothing
+// depends on its text.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/file_system.h"
-#include "io/folder.h"
 
 namespace ovde {
 
@@ -21,15 +20,5 @@ class RunLog {
  private:
   fs::path path_;
 };
-
-struct LogLine {
-  LogLevel level = LogLevel::info;
-  std::string message;
-};
-
-// For runs of versions without state.json: the last line of the log, nullopt where there is none,
-// and whether a line has these words.
-std::optional<LogLine> last_log_line(const Folder& run);
-bool log_mentions(const fs::path& run, const std::string& words);
 
 }  // namespace ovde

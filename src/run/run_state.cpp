@@ -8,7 +8,6 @@
 #include "io/json.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
-#include "run/run_log.h"
 
 namespace ovde {
 
@@ -16,25 +15,10 @@ namespace {
 
 constexpr std::size_t kLargestState = 1 << 20;
 
-// Runs of versions without state.json: a summary means finished, an error as the last line of the
-// log means failed.
-StoredState state_of_earlier_version(const Folder& folder) {
-  if (has_file(folder.path(), kSummaryFile)) return {RunState::finished};
-  const auto last = last_log_line(folder);
-  if (last && last->level == LogLevel::error) return {RunState::failed, last->message};
-  return {RunState::interrupted};
-}
-
-// Versions without state.json made the folder with the first checkpoint, which they logged.
-bool earlier_version_wrote_checkpoint(const fs::path& folder) {
-  return log_mentions(folder, "checkpoint at epoch");
-}
-
 }  // namespace
 
-bool expects_checkpoints(const fs::path& folder) {
-  return has_file(folder, kStateFile) || earlier_version_wrote_checkpoint(folder);
-}
+// The folder is made before state.json.
+bool expects_checkpoints(const fs::path& folder) { return has_file(folder, kStateFile); }
 
 void write_state(const fs::path& folder, RunState state, const std::string& error) {
   Json json = {{"state", name(state)}};
@@ -44,8 +28,9 @@ void write_state(const fs::path& folder, RunState state, const std::string& erro
 }
 
 StoredState read_state(const Folder& folder) {
+  // results that somebody kept, or a new run that was killed
   if (!has_file(folder.path(), kStateFile) && !is_there(folder.path() / kStateFile))
-    return state_of_earlier_version(folder);
+    return {has_file(folder.path(), kSummaryFile) ? RunState::finished : RunState::interrupted};
   const Json json = parse_json(folder.read(kStateFile, kLargestState), /*allow_exceptions=*/false);
   const Json object = json.is_object() ? json : Json::object();
   const auto text = [&](const char* key) {

@@ -133,7 +133,7 @@ RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_c
 
 fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
-  const fs::path policy = folder / "policy.safetensors";
+  const fs::path policy = folder / kPolicyFile;
   // a run that is being trained for longer still has the policy of its earlier end; a folder with a
   // policy and config.toml alone is a policy that somebody kept
   const bool unfinished = !is_finished(folder) && is_there(folder / kProgressFile);
@@ -144,8 +144,7 @@ fs::path finished_policy(const fs::path& folder) {
 
   const RunStatus status = status_of(folder);
   if (status.state == RunState::unreadable) throw InputError(status.message);
-  if (status.state == RunState::finished)
-    throw InputError(fmt::format("{} is missing", policy.string()));
+  if (status.state == RunState::finished) refuse_missing_policy(policy, folder);
   const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
                                           folder.string(), status.epochs_done, status.epochs);
   const bool training = status.state == RunState::training;

@@ -61,8 +61,7 @@ std::vector<Candidate> find_policies(const std::vector<fs::path>& paths) {
       if (std::ranges::any_of(out, same)) continue;
       RunKind kind = run.column;
       kind.asked.insert(run.row.asked.begin(), run.row.asked.end());
-      if (file && policy.filename() != "policy.safetensors")
-        kind.base += " " + policy.filename().string();
+      if (file && policy.filename() != kPolicyFile) kind.base += " " + policy.filename().string();
       out.push_back({std::move(run), policy, std::move(kind)});
     }
   }

@@ -16,15 +16,15 @@ namespace ovde {
 
 namespace {
 
-constexpr const char* kLastPolicy = "policy.safetensors";
-
 // sections of a checkpoint, beside those of EpochLoop
 constexpr const char *kConfig = "config", *kProgress = "progress", *kVisits = "visits",
-                     *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms";
+                     *kCutOffs = "cut_offs", *kFormat = "format", *kRewardTerms = "reward_terms",
+                     *kSizes = "sizes";
 constexpr std::uint32_t kCurrentFormat = 2;
 
-// Unlike with a damaged checkpoint, an older one would not help.
-class ChangedConfig : public InputError {
+// The run does not continue with this configuration or environment. Unlike with a damaged
+// checkpoint, an older one would not help.
+class OtherRun : public InputError {
   using InputError::InputError;
 };
 
@@ -38,10 +38,35 @@ void check_same_config(const Config& now, const Bytes& saved, const fs::path& fo
     before.record.networks = now.record.networks;
   }
   if (const auto changed = differences(now, before); !changed.empty()) {
-    throw ChangedConfig(fmt::format(
+    throw OtherRun(fmt::format(
         "{} was changed since the run began ({}); change it back to resume, or start a new run",
         (folder / "config.toml").string(), fmt::join(changed, "; ")));
   }
+}
+
+// Numbers of an observation and of an action. An environment of a program may change.
+struct Sizes {
+  std::int32_t observation, action;
+};
+
+Sizes sizes_of(const Agent& agent) {
+  const LearnerOptions& learner = agent.options().learner;
+  return {learner.observation_size, learner.action_size};
+}
+
+void check_same_sizes(const Sections& sections, const Agent& agent, const Config& config) {
+  const auto saved = sections.find(kSizes);
+  if (saved == sections.end()) return;  // a checkpoint of an earlier version
+  Sizes before{};
+  restore_members(saved->second, before);
+  const Sizes now = sizes_of(agent);
+  if (before.observation == now.observation && before.action == now.action) return;
+  throw OtherRun(fmt::format(
+      "the run was trained with observations of {} and actions of {}, and {} now has observations "
+      "of {} and actions of {}; resume it with the environment that it began with, or start a new "
+      "run",
+      plural(before.observation, "number"), plural(before.action, "number"), config.task,
+      plural(now.observation, "number"), plural(now.action, "number")));
 }
 
 void check_format(const Sections& sections) {
@@ -99,7 +124,7 @@ void AgentRun::open(std::vector<std::string>& warnings) {
     ensure_new_run_folder(folder_);
     write_config(folder_, config_, *command_);
   }
-  // before state.json, which says that there is such a folder (expects_checkpoints)
+  // before state.json (expects_checkpoints)
   store_.make_folder();
   sync_folder(folder_);
   // the results of an earlier end stay until those of the new end replace them
@@ -126,8 +151,7 @@ void AgentRun::open(std::vector<std::string>& warnings) {
              fmt::format("started: ovde {}, {} on {}, seed {}, {}", version(), config_.algorithm,
                          config_.task, config_.seed, plural(config_.train.epochs, "epoch")));
   } else {
-    log_.add(LogLevel::info, loaded_ ? fmt::format("resumed at epoch {}, environment step {}",
-                                                   epochs_done(), loop_->env_steps())
+    log_.add(LogLevel::info, loaded_ ? fmt::format("resumed after {}", how_far())
                                      : "resumed from the beginning: no checkpoint was written yet");
   }
 }
@@ -159,7 +183,7 @@ bool AgentRun::load_newest() {
       return true;
     } catch (const NewerFormat&) {
       throw;
-    } catch (const ChangedConfig&) {
+    } catch (const OtherRun&) {
       throw;
     } catch (const std::exception& error) {
       const std::string what = error.what();
@@ -180,6 +204,7 @@ void AgentRun::load(const fs::path& checkpoint) {
   check_format(sections);
   check_same_config(config_, section(sections, kConfig), folder_);
   loop_ = std::make_unique<EpochLoop>(config_, config_.seed);
+  check_same_sizes(sections, loop_->agent(), config_);
   const bool continued = loop_->restore(sections);
   store_.load(checkpoint, sections, loop_->agent().replay());
   Replay& replay = loop_->agent().replay();
@@ -227,6 +252,11 @@ void AgentRun::archive_progress(Archive& archive) {
     rows_.resize(static_cast<std::size_t>(epochs_done()));
   }
   archive_rows(archive, rows_);
+}
+
+std::string AgentRun::how_far() const {
+  return fmt::format("{} and {}", plural(epochs_done(), "epoch"),
+                     plural(loop_->env_steps(), "environment step"));
 }
 
 double AgentRun::elapsed() const { return seconds_before_ + seconds_since(begin_); }
@@ -307,6 +337,7 @@ void AgentRun::save() {
   fetch_();
   Sections sections = loop_->save();
   sections[kFormat] = save_members(std::uint32_t{kCurrentFormat});
+  sections[kSizes] = save_members(sizes_of(loop_->agent()));
   const std::string text = to_toml(config_, version(), "");
   const auto bytes = std::as_bytes(std::span(text));
   sections[kConfig] = Bytes(bytes.begin(), bytes.end());
@@ -326,10 +357,8 @@ void AgentRun::save() {
     });
   }
 
-  store_.save(
-      std::move(sections), replay,
-      [this, text = fmt::format("checkpoint at epoch {}, environment step {}", epochs_done(),
-                                loop_->env_steps())] { log_.add(LogLevel::info, text); });
+  store_.save(std::move(sections), replay,
+              [this, text = "checkpoint after " + how_far()] { log_.add(LogLevel::info, text); });
   unsaved_ = false;
   saved_epochs_ = epochs_done();
   saved_at_ = Clock::now();
@@ -343,7 +372,7 @@ void AgentRun::save_now() {
 std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   if (config_.checkpoint.final) save_now();
   store_.wait();
-  write_policy_to(folder_ / kLastPolicy, rows_.back());
+  write_policy_to(folder_ / kPolicyFile, rows_.back());
   const auto best = best_.choose(rows_.back(), [&](const fs::path& file) {
     Policy policy = Policy::load(file.string());
     return loop_->play([&](auto observation, auto action) { policy.act_unit(observation, action); },
@@ -359,9 +388,10 @@ std::optional<RunSummary> AgentRun::finish(const std::atomic<bool>& stop) {
   summary.best_return = best->mean_return;
   write_summary(folder_, summary);
   write_state(folder_, RunState::finished);
-  log_.add(LogLevel::info,
-           fmt::format("finished: score {}; the best policy is of epoch {}: mean return {}",
-                       summary.score, best->epoch, best->mean_return));
+  log_.add(
+      LogLevel::info,
+      fmt::format("finished: score {:.6g}; the best policy is that after {}: mean return {:.6g}",
+                  summary.score, plural(best->epoch + 1, "epoch"), best->mean_return));
   return summary;
 }
 

@@ -31,8 +31,9 @@ class AgentRun {
                                          const std::string& command);
 
   // The run that `folder` holds, from the newest checkpoint that is whole, or from its beginning
-  // where none was written yet. InputError if its configuration was changed or its checkpoint has a
-  // newer format; Error if its checkpoints cannot be listed, are missing, or none can be used.
+  // where none was written yet. InputError if its configuration or the size of its environment was
+  // changed, or its checkpoint has a newer format; Error if its checkpoints cannot be listed, are
+  // missing, or none can be used.
   // `run`: the population's configuration. If it has more epochs than the agent's, the agent is
   // trained for longer, and `command` is written into its config.toml.
   static std::unique_ptr<AgentRun> resume(const fs::path& folder, const Config& run,
@@ -76,7 +77,8 @@ class AgentRun {
  private:
   AgentRun(const Config& config, const fs::path& folder);
 
-  double elapsed() const;  // seconds of training, without the pauses between two processes
+  std::string how_far() const;  // "3 epochs and 120 environment steps"
+  double elapsed() const;       // seconds of training, without the pauses between two processes
   void record_visits();
   void record_networks(int epoch);
   void archive_progress(Archive& archive);

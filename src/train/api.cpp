@@ -84,7 +84,7 @@ std::vector<TrainingResult> run_to_end(const RunPlan& plan, const Training& trai
   std::vector<TrainingResult> results;
   for (std::size_t i = 0; i < listener.summaries.size(); ++i) {
     const RunSummary& summary = listener.summaries[i];
-    const auto policy = agent_folder(plan.folder, plan.seeds, i) / "policy.safetensors";
+    const auto policy = agent_folder(plan.folder, plan.seeds, i) / kPolicyFile;
     results.push_back(
         {summary.seed, summary.score, summary.first_goal_epoch_eval, policy.string()});
   }

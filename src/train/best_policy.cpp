@@ -8,6 +8,7 @@
 #include "io/files.h"
 #include "io/safetensors.h"
 #include "run/recording.h"
+#include "run/run_folder.h"
 
 namespace ovde {
 
@@ -50,7 +51,7 @@ void BestPolicy::offer(const EpochRow& row, const Write& write) {
 }
 
 std::optional<BestPolicy::Choice> BestPolicy::choose(const EpochRow& last, const Play& play) const {
-  const auto of_last = play(run_ / "policy.safetensors");
+  const auto of_last = play(run_ / kPolicyFile);
   if (!of_last) return std::nullopt;
   Choice best{last.epoch, *of_last};
   for (const Choice& candidate : candidates_) {
@@ -59,11 +60,11 @@ std::optional<BestPolicy::Choice> BestPolicy::choose(const EpochRow& last, const
     if (!mean_return) return std::nullopt;
     if (*mean_return > best.mean_return) best = {candidate.epoch, *mean_return};
   }
-  TensorFile file = read_safetensors(best.epoch == last.epoch ? run_ / "policy.safetensors"
-                                                              : file_of(best.epoch));
+  TensorFile file =
+      read_safetensors(best.epoch == last.epoch ? run_ / kPolicyFile : file_of(best.epoch));
   file.metadata["epoch"] = std::to_string(best.epoch);
   file.metadata["eval_return_mean"] = fmt::format("{}", best.mean_return);
-  write_safetensors(run_ / "policy_best.safetensors", file);
+  write_safetensors(run_ / kBestPolicyFile, file);
   return best;
 }
 

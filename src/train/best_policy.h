@@ -1,6 +1,6 @@
 // policy_best.safetensors. The policies with the best evaluations of a run are kept as candidates
-// (candidates/); at its end they and the last policy play episodes that none of them was chosen by,
-// and the one with the largest mean return is the best.
+// (candidates/); at its end they and the last policy play new episodes, and the one with the
+// largest mean return is the best.
 #pragma once
 
 #include <functional>

@@ -106,7 +106,8 @@ PopulationRun::PopulationRun(const RunPlan& plan, ProgressSink& progress, int th
     return;
   }
   lock_.emplace(plan.folder);
-  // one agent is joined by others, or was, and moving it was interrupted
+  // Others are added to a single agent, whose files move to a folder of their own. A population
+  // that still has a config.toml was interrupted during the move.
   const bool moved = holds_population(plan.folder);
   if (holds_config(plan.folder) && (moved || plan.seeds.size() > 1)) {
     if (!moved && !has_ended(plan.folder, plan))  // throws if it cannot continue

@@ -88,6 +88,8 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
       program
           .shell(
               "cp -r run unfinished && rm unfinished/policy.safetensors unfinished/summary.json && "
+              "cp -r run none && rm none/*.safetensors && "
+              "cp -r run best && rm best/policy.safetensors && "
               "cp -r run damaged && echo nonsense > damaged/policy.safetensors && "
               "cp -r population partial && rm -r partial/seed_4 && "
               "mkdir nothing && echo mine > mine.c")
@@ -98,6 +100,13 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           {"", {"DIR is required"}},
           {"nowhere", {"nowhere is not a folder"}},
           {"nothing", {"nothing holds no run"}},
+          {"run/policy_bset.safetensors",
+           {"run/policy_bset.safetensors is missing; run has policy.safetensors, "
+            "policy_best.safetensors\n"}},
+          {"best", {"best/policy.safetensors is missing; best has policy_best.safetensors\n"}},
+          {"none/policy_best.safetensors",
+           {"none/policy_best.safetensors is missing; none has no policies, which are written at "
+            "the end of a run\n"}},
           {"population --agent 7",
            {"--agent 7: must be best, median, all or one of the seeds of population: 3, 4"}},
           {"partial --agent 4", {"or one of the seeds of partial: 3\n"}},

@@ -149,7 +149,7 @@ TEST(FirstHour, AFinishedRunCanBeExtended) {
   EXPECT_TRUE(read_file(program.folder() / "run/policy.safetensors") ==
               read_file(program.folder() / "whole/policy.safetensors"));
   // continued from its end, not trained again
-  expect_words(read_file(program.folder() / "run/log.txt"), {"resumed at epoch 3, "});
+  expect_words(read_file(program.folder() / "run/log.txt"), {"resumed after 3 epochs and "});
   EXPECT_EQ(program.run("train --resume run --steps 245").code, 0);  // 9 epochs
   EXPECT_EQ(read_progress(program.folder() / "run").size(), 9u);
   expect_words(program.run("train --resume run --epochs 5").err, {"it can be given more, not 5"});

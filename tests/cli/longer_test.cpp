@@ -117,7 +117,7 @@ algorithm = "dsac"
   for (const RunStatus& run : run_status(program.folder() / "study")) {
     EXPECT_EQ(run.epochs_done, 5);
     // continued, not trained again
-    expect_words(read_file(run.folder / "log.txt"), {"resumed at epoch 3"});
+    expect_words(read_file(run.folder / "log.txt"), {"resumed after 3 epochs"});
   }
 }
 

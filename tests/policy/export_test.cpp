@@ -163,6 +163,9 @@ TEST_F(ExportedFile, TheBestPolicyHasItsOwnEpoch) {
   EXPECT_EQ(export_policy({.run = best, .out = path("best.c"), .name = "policy"}).epochs, 5);
   EXPECT_NE(read_file(path("best.c")).find("sac, seed 3, 5 epochs"), std::string::npos);
   EXPECT_EQ(refusal(path("best.c"), path(example.name)), "");
+  example.write_run(path(example.name), "policy_best.safetensors", {{"epoch", "0"}});
+  export_policy({.run = best, .out = path("first.c"), .name = "policy"});
+  EXPECT_NE(read_file(path("first.c")).find("sac, seed 3, 1 epoch\n"), std::string::npos);
   example.write_run(path(example.name), "policy_best.safetensors", {{"epoch", "4x"}});
   EXPECT_THROW(export_policy({.run = best, .out = path("bad.c"), .name = "policy"}), InputError);
 }

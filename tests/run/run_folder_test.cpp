@@ -3,8 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include <sys/stat.h>
-
 #include <ovde/error.h>
 #include "io/files.h"
 #include "run/run_folder.h"
@@ -134,17 +132,6 @@ TEST(Metrics, SummaryFollowsFromTheRows) {
   EXPECT_EQ(summary.first_goal_epoch_explore, 12);
   EXPECT_DOUBLE_EQ(summary.steps_per_second, 100);
   EXPECT_TRUE(std::isnan(summarise({}).score));
-}
-
-TEST(RunState, TheLogOfAnEarlierVersionMustBeAFile) {
-  const TemporaryFolder folder;
-  EXPECT_FALSE(expects_checkpoints(folder.path()));
-  write_file_atomically(folder.path() / "log.txt",
-                        std::string("2026-01-01T00:00:00Z INFO    checkpoint at epoch 3\n"));
-  EXPECT_TRUE(expects_checkpoints(folder.path()));
-  fs::remove(folder.path() / "log.txt");
-  ASSERT_EQ(::mkfifo((folder.path() / "log.txt").c_str(), 0600), 0);
-  EXPECT_THROW(expects_checkpoints(folder.path()), InputError);  // instead of waiting for a writer
 }
 
 TEST(Metrics, ScoreIsTheMeanOfTheEvaluations) {

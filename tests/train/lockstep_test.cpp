@@ -1,5 +1,5 @@
-// Training in lockstep, with a stand-in for the GPU that computes as the CPU does: then everything
-// a run leaves behind is, to the byte, what training on the CPU leaves.
+// Training in lockstep, with a stand-in for the GPU that computes as the CPU does: the results of a
+// run must be those of training on the CPU, to the byte.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -43,6 +43,10 @@ Config small_config(const std::string& algorithm, const std::vector<Setting>& mo
   return resolve_config(settings);
 }
 
+// The sizes of small residual networks.
+const std::vector<Setting> kResidual = {
+    {"network.width", 8.0, ""}, {"network.actor_width", 8.0, ""}, {"network.blocks", 1.0, ""}};
+
 class SlowLockstepTraining : public testing::Test {
  protected:
   fs::path path(const std::string& name) const { return folder_.path() / name; }
@@ -67,7 +71,7 @@ class SlowLockstepTraining : public testing::Test {
     }
   }
 
-  // Runs that are trained together are what each is when a CPU trains it by itself.
+  // Trains the runs together, and each by itself on the CPU: the results must be the same.
   void expect_together_as_alone(const std::vector<std::pair<std::string, Config>>& configs) {
     std::vector<std::unique_ptr<PopulationRun>> open;
     std::vector<PopulationRun*> runs;
@@ -87,7 +91,7 @@ class SlowLockstepTraining : public testing::Test {
     }
   }
 
-  // Two runs are trained together: the first fails, the second is what it is by itself.
+  // Trains two runs together: the first must fail, the second give the results of training alone.
   void expect_failure_of_one(const Config& bad, ProgressSink& its_progress) {
     const Config good = small_config("dsac");
     train_run("good", good, {}, {3, 4});
@@ -139,10 +143,32 @@ TEST_F(SlowLockstepTraining, MixedPopulationEqualsSingleRuns) {
                                              {"scout.minimum_share", 0.2, ""},
                                              {"explore.samples", 2.0, ""}})},
       {"ids", small_config("ids", {{"ids.bins", 3.0, ""}})},
-      {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")}};
+      {"line", small_config("ovde_m", {{"explore.samples", 2.0, ""}}, "Odd-v0")},
+      // evaluated with the policy alone, which has come back from the GPU
+      {"unsaved", small_config("dsac", {{"checkpoint.epochs", 0.0, ""}}, "Odd-v0")},
+      {"unsaved_ids",
+       small_config("ids", {{"ids.bins", 3.0, ""}, {"checkpoint.epochs", 0.0, ""}}, "Odd-v0")}};
   expect_together_as_alone(configs);
   EXPECT_EQ(faults_.populations, 1);
   EXPECT_EQ(faults_.acts, 20 + 25 * kEpochsInStep);
+}
+
+// On a task whose returns show every change of the policy, and without checkpoints until the end,
+// which would bring the whole state back and not the policy alone.
+TEST_F(SlowLockstepTraining, ResidualPopulationEqualsSingleRuns) {
+  register_odd_task();
+  const auto residual = [](const std::string& algorithm, std::vector<Setting> more) {
+    more.insert(more.begin(), kResidual.begin(), kResidual.end());
+    more.push_back({"checkpoint.epochs", 0.0, ""});
+    return small_config(algorithm, more, "Odd-v0");
+  };
+  expect_together_as_alone(
+      {{"flashsac", residual("flashsac", {})},
+       {"envs", residual("flashsac", {{"train.envs", 3.0, ""}, {"train.actor_every", 3.0, ""}})},
+       {"scout", residual("flashsac",
+                          {{"scout.share", 0.5, ""}, {"scout.kind", std::string("residual"), ""}})},
+       {"ovde_q", residual("ovde_q", {{"network.kind", std::string("residual"), ""}})}});
+  EXPECT_EQ(faults_.populations, 1);
 }
 
 TEST_F(SlowLockstepTraining, RunsMayDifferInLengthAndEvaluation) {
@@ -218,7 +244,8 @@ TEST_F(SlowLockstepTraining, ResumeIsBitIdentical) {
        {small_config("ovde_g", {samples}), small_config("ovde_td3", {samples}),
         small_config("dsac_rnd"), small_config("novd"),
         small_config("scout", {{"scout.minimum_share", 0.2, ""}}), small_config("tqc"),
-        small_config("top"), small_config("dac"), small_config("ids")}) {
+        small_config("top"), small_config("dac"), small_config("ids"),
+        small_config("flashsac", kResidual)}) {
     const std::string whole = "whole_" + config.algorithm, cut = "cut_" + config.algorithm;
     train_run(whole, config, {}, {3, 4, 5});
     EXPECT_FALSE(train_run(cut, config, stand_in(faults_), {3, 4, 5}, 4));  // in the second epoch

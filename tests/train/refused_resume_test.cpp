@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include <ovde/env.h>
 #include <ovde/error.h>
 #include "run/run_lock.h"
 #include "run/run_state.h"
@@ -112,6 +113,39 @@ TEST_F(SlowRefusedResume, ChangedConfigurationIsNamed) {
   replace_in(run() / "config.toml", "\nepochs = 1\n", "\nepochs = 2\n");
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), uninterrupted());
+}
+
+// The environment of a program that embeds the library.
+int sized_observations = 3, sized_actions = 2;
+class SizedEnv final : public Env {
+ public:
+  int observation_size() const override { return sized_observations; }
+  const Box& action_space() const override { return space_; }
+  void reset(std::uint64_t, std::span<double> observation) override {
+    std::ranges::fill(observation, 0.5);
+  }
+  Step step(std::span<const double>, std::span<double>) override { return {}; }
+
+ private:
+  Box space_ = box(sized_actions, -1, 1);
+};
+
+TEST_F(SlowRefusedResume, OtherSizesAreNamed) {
+  Task task;
+  task.name = "Sized-v0";
+  task.make = [](const OptionValues&) { return std::make_unique<SizedEnv>(); };
+  register_task(task);
+  EXPECT_FALSE(train_until(request(run(), "Sized-v0"), 2));
+  for (const auto& [observations, actions] : {std::pair(4, 2), {3, 1}}) {
+    sized_observations = observations;
+    sized_actions = actions;
+    const std::string before = everything(run());
+    expect_words(failure(run()),
+                 {"Sized-v0", "observations of 3 numbers and actions of 2 numbers",
+                  observations == 4 ? "observations of 4 numbers and actions of 2 numbers"
+                                    : "observations of 3 numbers and actions of 1 number;"});
+    EXPECT_EQ(everything(run()), before);
+  }
 }
 
 TEST_F(SlowRefusedResume, FinishedRun) {

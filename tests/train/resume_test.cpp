@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -175,15 +176,23 @@ TEST_F(SlowResume, AgentsAreMadeOnSeveralThreads) {
   }
 }
 
-// Versions before state.json: the summary and the last line of the log say how the run stands.
-TEST_F(SlowResume, RunsOfEarlierVersionsHaveAState) {
+TEST_F(SlowResume, LogCountsEpochsThatAreDone) {
+  register_odd_task();
+  EXPECT_FALSE(train_until(request(run(), "Odd-v0"), 3));
+  resume_to_end(run());
+  expect_words(log(), {"checkpoint after 1 epoch and 45 environment steps\n",
+                       "resumed after 3 epochs and 95 environment steps\n"});
+  EXPECT_TRUE(std::regex_search(
+      log(), std::regex(R"(finished: score -[0-9.]{1,8}; the best policy is that after [1-8] )"
+                        R"(epochs?: mean return -[0-9.]{1,8}\n$)")))
+      << log();
+}
+
+// Killed before state.json was there, or results that were copied without it.
+TEST_F(SlowResume, WithoutStateTheSummaryDecides) {
   EXPECT_FALSE(train_until(request(run()), 3));
   fs::remove(run() / "state.json");
   EXPECT_EQ(run_status(run()).at(0).state, RunState::interrupted);
-  std::ofstream(run() / "log.txt", std::ios::app)
-      << "2024-01-01T00:00:00Z ERROR   the disk is full\n";
-  EXPECT_EQ(run_status(run()).at(0).state, RunState::failed);
-  EXPECT_EQ(run_status(run()).at(0).message, "the disk is full");
   resume_to_end(run());
   EXPECT_EQ(fingerprint(run()), uninterrupted());
   fs::remove(run() / "state.json");

@@ -1,5 +1,5 @@
-// A GpuPopulation without a GPU: copies of the agents that act and learn as agents on the CPU do,
-// to the bit, out of what it is handed and nothing else.
+// A GpuPopulation without a GPU: copies of the agents, which act and learn as on the CPU, to the
+// bit. They see nothing but the arguments of its functions and the inputs in acting().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace ovde {
 
-// What goes wrong, and how much was asked for.
+// Faults to simulate, and counts of calls.
 struct StandInFaults {
   int bad_agent = -1;     // reports that a loss was not finite in its first update
   int act_fails_at = -1;  // call of act(), from 0
@@ -103,7 +103,7 @@ class StandInPopulation final : public GpuPopulation {
     for (std::size_t i = 0; i < copies_.size(); ++i) act(i);
   }
 
-  // Beside the caller, as a GPU does it.
+  // On a thread of its own, as a GPU computes beside its host.
   void update(int n) override {
     running_ = std::async(std::launch::async, [this, n] {
       std::vector<PopulationReport> reports;
@@ -122,7 +122,7 @@ class StandInPopulation final : public GpuPopulation {
   double bytes_per_update() const override { return 0; }
 
  private:
-  // What updates change; the rest is of acting, and stays where that is.
+  // Copies the state that updates change; the state of acting stays with the host's agents.
   static void copy_state(Agent& from, Agent& to) {
     const LearnerState a = from.state(), b = to.state();
     for (std::size_t k = 0; k < a.arrays.size(); ++k) {

@@ -1,4 +1,4 @@
-// For tests of whole runs: what stops them, and what of them must not depend on how they were run.
+// For tests of whole runs: a sink that stops them, and a fingerprint of their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace ovde {
 
-// Asks to stop after some epochs, of all agents together; keeps what a person would be told.
+// Asks to stop after a number of epochs, of all agents together; keeps the warnings.
 class Watcher final : public ProgressSink {
  public:
   explicit Watcher(int epochs = -1) : left_(epochs) {}
@@ -35,7 +35,7 @@ class Watcher final : public ProgressSink {
   std::atomic<int> left_;
 };
 
-// All of a finished run but its times.
+// The results of a finished run without its times: they must not depend on how it was run.
 inline std::string fingerprint(const std::filesystem::path& folder) {
   std::string text = read_file(folder / "policy.safetensors");
   std::vector<EpochRow> rows = read_progress(folder);

@@ -47,17 +47,21 @@ ActorCriticAgent::ActorCriticAgent(const AgentOptions& options)
   if (options.algorithm.bandit) optimism_ = bandit_.emplace(options.top).arm();
 }
 
-// Acting has copies of the networks, which are renewed when an update has passed.
-void ActorCriticAgent::load_networks() {
-  if (loaded_ == learner_.updates()) return;
+void ActorCriticAgent::load_policy() {
+  if (loaded_policy_ == learner_.updates()) return;
   policy_.load(learner_.actor());
+  loaded_policy_ = learner_.updates();
+}
+
+void ActorCriticAgent::load_other_networks() {
+  if (loaded_others_ == learner_.updates()) return;
   if (second_actor_) second_actor_->load(learner_.exploring_actor());
   critics_->load(learner_.critic(0), learner_.critic(1));
-  loaded_ = learner_.updates();
+  loaded_others_ = learner_.updates();
 }
 
 void ActorCriticAgent::act(std::span<const double> observation, std::span<double> action) {
-  load_networks();
+  load_policy();
   to_input(observation, policy_.input());
   policy_.act(action);
 }
@@ -75,7 +79,7 @@ Proposal ActorCriticAgent::propose(std::span<const float> input, bool plain) {
 
 PolicyPass& ActorCriticAgent::acting_policy(bool plain) {
   if (scout_acts() && !plain) return scout_->policy();
-  load_networks();
+  load_policy();
   return policy_;
 }
 
@@ -85,7 +89,8 @@ Proposal ActorCriticAgent::propose(bool plain) {
   policy.head(head_);
   mean_ = head_.mean;
   Proposal proposal{.mean = head_.mean, .std = head_.std, .moved = mean_};
-  if (plain || scout_acts()) return proposal;
+  if (plain || scout_acts() || !(second_actor_ || explorer_)) return proposal;
+  load_other_networks();
   if (second_actor_) {
     std::ranges::copy(policy.input(), second_actor_->input().begin());
     second_actor_->head(second_head_);
@@ -128,7 +133,7 @@ Decision ActorCriticAgent::decide(const Proposal& proposal, bool plain, std::spa
 
 const QuantilePair* ActorCriticAgent::quantiles(std::span<const double> observation,
                                                 std::span<const double> action) {
-  load_networks();
+  load_other_networks();
   to_input(observation, observation_);
   std::ranges::transform(action, action_.begin(), [](double x) { return static_cast<float>(x); });
   Random fractions(options().learner.seed, Stream::explorer);  // the same for every action
@@ -213,7 +218,7 @@ void ActorCriticAgent::restored() {
   if (reward_scale_) reward_factor_ = static_cast<float>(reward_scale_->factor());
   learner_.restored();
   if (scout_) scout_->restored(learner_.updates());
-  loaded_ = ~std::uint64_t{0};
+  loaded_policy_ = loaded_others_ = kNotLoaded;
 }
 
 PolicyContents ActorCriticAgent::policy() const {

@@ -62,7 +62,10 @@ class ActorCriticAgent final : public Agent, private HostSide {
   void add_reward(double reward) override;
   void end_episode(bool complete) override;
 
-  void load_networks();
+  // Acting has copies of the networks, which are renewed when an update has passed. The policy
+  // alone acts in evaluations; exploring and quantiles() may take the others too.
+  void load_policy();
+  void load_other_networks();
   bool deterministic() const { return learner_.options().policy == PolicyKind::deterministic; }
   bool warms_up_uniformly() const {
     return deterministic() || options().learner.train.warmup_actions == WarmUpActions::uniform;
@@ -82,7 +85,9 @@ class ActorCriticAgent final : public Agent, private HostSide {
   double optimism_ = 0;  // the bandit's choice
   std::optional<RewardScale> reward_scale_;
   float reward_factor_ = 1;
-  std::uint64_t loaded_ = ~std::uint64_t{0};  // number of updates of the parameters for acting
+  // numbers of updates of the copies for acting
+  static constexpr std::uint64_t kNotLoaded = ~std::uint64_t{0};
+  std::uint64_t loaded_policy_ = kNotLoaded, loaded_others_ = kNotLoaded;
 
   ActorHead head_, second_head_;
   std::vector<double> mean_, step_;

@@ -103,7 +103,7 @@ class Population final : public DevicePopulation {
       : DevicePopulation(agents, specs.size()),
         specs_(std::move(specs)),
         device_progress_(make_device_array<Progress>(specs_.size())),
-        means_(make_device_array<ValueReport>(specs_.size())),
+        means_(make_device_array<ValueReport>(agents.size())),
         device_agents_(make_device_array<Agent>(specs_.size())),
         update_agents_(make_device_array<Agent>(specs_.size())) {
     allocate_agents();
@@ -155,9 +155,8 @@ class Population final : public DevicePopulation {
   bool is_done() override { return stream_.is_done(); }
 
   std::vector<PopulationReport> finish() override {
-    std::vector<ValueReport> means(specs_.size());
-    compute_value_means(static_cast<int>(means.size()), device_agents_.get(), means_.get(),
-                        stream_.get());
+    std::vector<ValueReport> means(agents());  // not of their scouts and optimists
+    compute_value_means(agents(), device_agents_.get(), means_.get(), stream_.get());
     stream_.read(std::span(means), {means_.get(), means.size()});
     stream_.read(std::span(progress_), {device_progress_.get(), progress_.size()});
     stream_.wait();

@@ -152,22 +152,20 @@ class Population final : public DevicePopulation {
   }
 
   std::vector<PopulationReport> finish() override {
-    std::vector<ValueReport> means(members_.size());
-    for (const Group& group : groups_) {
-      const auto group_means = group.learner->value_means(group.stream.get());
-      group.stream.wait();
+    for (Group& group : groups_) {
       std::vector<Progress> progress(group.members.size());
-      std::vector<ValueReport> values(group.members.size());
-      stream_.read(std::span(progress), group.learner->progress());
-      stream_.read(std::span(values), group_means);
-      stream_.wait();
-      for (std::size_t k = 0; k < progress.size(); ++k) {
-        progress_[group.members[k]] = progress[k];
-        means[group.members[k]] = values[k];
-      }
+      group.stream.read(std::span(progress), group.learner->progress());
+      group.stream.wait();
+      for (std::size_t k = 0; k < progress.size(); ++k) progress_[group.members[k]] = progress[k];
     }
     std::vector<PopulationReport> all = reports();
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].value = means[i];  // agents come first
+    for (Group& group : groups_) {
+      if (group.spec.scouts) continue;
+      std::vector<ValueReport> means(group.members.size());
+      group.stream.read(std::span(means), group.learner->value_means(group.stream.get()));
+      group.stream.wait();
+      for (std::size_t k = 0; k < means.size(); ++k) all[group.members[k]].value = means[k];
+    }
     return all;
   }
 
