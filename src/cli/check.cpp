@@ -31,6 +31,8 @@ void print_play(const char* name, const TaskCheck& check, const TaskCheck::Play&
         static_cast<double>(play.steps) / play.episodes, play.reward_mean, play.contacts);
   for (const auto& [end, count] : play.ends) print("  ended by {}: {}\n", printable(end), count);
   if (play.time_limits > 0) print("  ended by the horizon: {}\n", play.time_limits);
+  if (check.has_success)
+    print("  success in {} of {}\n", play.successes, plural(play.episodes, "episode"));
   for (std::size_t i = 0; i < std::min<std::size_t>(play.pairs.size(), 5); ++i)
     print("  {} touch: {:.3g} contacts per step\n", printable(play.pairs[i].first),
           static_cast<double>(play.pairs[i].second) / play.steps);
@@ -53,8 +55,12 @@ void draw(const TaskCheck& check, const fs::path& file) {
 void run(const CheckCommand& command) {
   const TaskCheck check = check_task_file(command.file.string(), command.steps, 0);
   print("{}: {}\n", printable(check.path), printable(check.summary));
-  print("model {}: {} bodies, {} joints, {} actuators, {} sensors\n", printable(check.model_path),
-        check.bodies, check.joints, check.signals.action.size(), check.sensors);
+  const int controlled = static_cast<int>(check.signals.action.size());
+  print("model {}: {}, {}, {}{}, {}\n", printable(check.model_path),
+        check.bodies == 1 ? "1 body" : fmt::format("{} bodies", check.bodies),
+        plural(check.joints, "joint"), plural(check.actuators, "actuator"),
+        controlled < check.actuators ? fmt::format(" ({} controlled)", controlled) : "",
+        plural(check.sensors, "sensor"));
   print(
       "an action every {:.6g} s ({:.6g} Hz), steps of the engine {:.6g} s, {} actions per "
       "episode\n",

@@ -18,6 +18,7 @@ struct TaskCheck {
   // Episodes of one kind of actions.
   struct Play {
     int steps = 0, episodes = 0;
+    int successes = 0;                                    // episodes in which success held
     std::vector<Extent> observation = {}, reward = {};    // per step
     double reward_mean = 0;                               // all terms together, per step
     std::vector<std::pair<std::string, int>> ends = {};   // conditions that ended episodes
@@ -28,7 +29,8 @@ struct TaskCheck {
   };
 
   std::string path = {}, summary = {}, model_path = {};
-  int horizon = 0, bodies = 0, joints = 0, sensors = 0;
+  int horizon = 0, bodies = 0, joints = 0, sensors = 0, actuators = 0;
+  bool has_success = false;
   double engine_step = 0;  // seconds
   Signals signals = {};
   Box actions = {};

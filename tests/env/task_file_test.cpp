@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "env/registry.h"
 #include "env/rollout_check.h"
 #include "env/standard_env.h"
+#include "env/task_check.h"
 #include "env/task_file/expression.h"
 #include "io/files.h"
 #include "temporary_folder.h"
@@ -202,6 +204,12 @@ keyframe = "home"
   }
   std::string error_of(const std::string& path) const { return error_of(path, find_task); }
 
+  static bool has_remark(const std::string& path, const std::string& words) {
+    return std::ranges::any_of(check_task_file(path, 100, 0).remarks, [&](const auto& remark) {
+      return remark.find(words) != std::string::npos;
+    });
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -226,7 +234,9 @@ TEST_F(OneTaskFile, ErrorsHaveLineAndNearestName) {
        "robot.toml:15: formulas have a dt of their own"},
       {"[-0.1]", "[-0.1, 2]", "robot.toml:10: reward 'effort': 2 weights for a value of size 1"},
       {"'action'", "'action[0'", "robot.toml:10: ']' is missing at the end"},
-      {"'action'", "'sqrt(-1 - action)'", "robot.toml:10: reward 'effort' is "},
+      {"'action'", "'sqrt(-1 - action)'", "robot.toml:10: reward 'effort' is NaN"},
+      {"'action'", "'action[1]'", "robot.toml:10: index 1 of a vector of 1: the last one is 0"},
+      {"'action'", "'action[-1]'", "robot.toml:10: an index must not be negative"},
       {"'action'", "'qvel'", "robot.toml:10: reward 'effort': 1 weights for a value of size 7"},
       {"robot.xml", "robo.xml",
        "robot.toml:1: unknown model file 'robo.xml' (did you mean 'robot.xml'?)"},
@@ -390,6 +400,39 @@ TEST_F(OneTaskFile, ScaledActionsMoveAroundACentre) {
   EXPECT_EQ(env->action_space().low, std::vector<double>{-1});
   EXPECT_EQ(env->signals().action[0].unit, "0.5 x rad around 0.3");
   EXPECT_DOUBLE_EQ(env->signals().rate, 50);
+}
+
+TEST_F(OneTaskFile, ControlsBeyondTheirRangeSaySo) {
+  const std::string path = changed("rate = 50", "rate = 50\ncentre = \"home\"\nscale = 0.8");
+  EXPECT_EQ(standard_env(path)->signals().action[0].unit,
+            "0.8 x rad around 0.3, clipped to -1 to 1");
+  EXPECT_TRUE(has_remark(path, "control.scale takes elbow beyond its ctrlrange, -1 to 1"));
+  EXPECT_FALSE(
+      has_remark(changed("rate = 50", "rate = 50\ncentre = \"home\"\nscale = 0.7"), "ctrlrange"));
+}
+
+TEST_F(OneTaskFile, DrawsBeyondTheLimitsOfAJointAreRemarked) {
+  const auto with_draw = [&](const std::string& draw) {
+    return changed("keyframe = \"home\"",
+                   "keyframe = \"home\"\ndraw = [{ positions = [\"elbow\"], " + draw + " }]");
+  };
+  // one degree each way
+  EXPECT_TRUE(has_remark(with_draw("range = [-1, 0]"),
+                         "joint elbow to -1 to 0, beyond its range, -0.01745 to 0.01745 (rad)"));
+  EXPECT_TRUE(has_remark(with_draw("uniform = 0.1"), "joint elbow to 0.2 to 0.4"));
+  EXPECT_FALSE(has_remark(with_draw("range = [-0.01, 0.01]"), "reset.draw"));
+}
+
+TEST_F(OneTaskFile, SuccessesAreCounted) {
+  const std::string end = "end = ['body(\"base\").pos.z < 0.1']";
+  EXPECT_FALSE(check_task_file(changed("40", "40"), 100, 0).has_success);
+  const TaskCheck never = check_task_file(changed(end, "success = 'action > 2'"), 100, 0);
+  EXPECT_TRUE(never.has_success);
+  EXPECT_EQ(never.random.successes, 0);
+  // episodes of 40, 40 and 20 steps
+  const TaskCheck always = check_task_file(changed(end, "success = 'action < 2'"), 100, 0);
+  EXPECT_EQ(always.random.episodes, 3);
+  EXPECT_EQ(always.random.successes, 3);
 }
 
 TEST_F(OneTaskFile, ScaledObservationsSaySo) {

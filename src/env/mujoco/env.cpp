@@ -308,18 +308,20 @@ class MujocoEnv final : public Env,
     return true;
   }
 
-  // Adds task, seed and step to an error.
+  // Adds task, step and seed to an error.
   template <typename Function>
   void with_context(Function function) {
     try {
       function();
     } catch (const InputError& error) {  // an error in the task's rules
-      throw InputError(
-          fmt::format("{}, seed {}, step {}: {}", task_.id(), seed_, steps_, error.what()));
+      throw InputError(fmt::format("{}, {}: {}", task_.id(), step_of_episode(), error.what()));
     } catch (const Error& error) {
-      throw Error(
-          fmt::format("{}, seed {}, step {}: MuJoCo: {}", task_.id(), seed_, steps_, error.what()));
+      throw Error(fmt::format("{}, {}: MuJoCo: {}", task_.id(), step_of_episode(), error.what()));
     }
+  }
+
+  std::string step_of_episode() const {
+    return fmt::format("step {} of the episode with seed {}", steps_, seed_);
   }
 
   void check_numbers(int type, const std::vector<std::pair<std::string, int>>& names) const {

@@ -18,6 +18,7 @@ namespace ovde {
 namespace {
 
 constexpr double kConstant = 1e-12;  // the range of a number that does not change
+constexpr double kSlack = 1e-9;      // for rounding
 constexpr double kRuling = 100;      // a term this much larger than all others together
 
 constexpr Extent kEmpty = {std::numeric_limits<double>::infinity(),
@@ -49,6 +50,7 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
                          .reward = std::vector(file.reward.size(), kEmpty)};
   std::int64_t contacts = 0;
   int length = 0;
+  bool succeeded = false;
   const auto start = Clock::now();
   for (int n = 0; n < steps; ++n) {
     if (length == 0) {
@@ -61,7 +63,14 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
       const double low = task.actions->low[i], high = task.actions->high[i];
       action[i] = random_actions ? actions.uniform(low, high) : std::clamp(0.0, low, high);
     }
-    const Step step = rules->step(simulation, action);
+    const Step step = [&] {
+      try {
+        return rules->step(simulation, action);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{} (step {} of an episode with {} actions)", error.what(),
+                                     length + 1, random_actions ? "random" : "zero"));
+      }
+    }();
     rules->observe(simulation, observation);
     ++length;
     for (std::size_t i = 0; i < observation.size(); ++i) {
@@ -78,9 +87,14 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
     for (int k = 0; k < d.ncon; ++k)
       ++pairs[fmt::format("{} and {}", geom_name(*task.loaded_model, d.contact[k].geom1),
                           geom_name(*task.loaded_model, d.contact[k].geom2))];
+    succeeded |= step.success;
     if (step.terminated) ++ends[rules->ended_by()];
     if (!step.terminated && length >= task.horizon) ++result.time_limits;
-    if (step.terminated || length >= task.horizon) length = 0;
+    if (step.terminated || length >= task.horizon || n + 1 == steps) {
+      result.successes += succeeded;
+      succeeded = false;
+      length = 0;
+    }
   }
   result.seconds = seconds_since(start);
   for (auto* extents : {&result.observation, &result.reward})
@@ -92,6 +106,33 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
   return result;
 }
 
+std::string name_in(const mjModel& m, int type, int number) {
+  const char* const name = mj_id2name(&m, type, number);
+  return name == nullptr ? fmt::format("number {}", number) : name;
+}
+
+// Angles in a task file are in radians, whatever unit the model's file has.
+void add_draws_beyond_limits(const TaskFile& file, const TaskFile::Draw& draw,
+                             std::vector<std::string>& remarks) {
+  const mjModel& m = *file.task.loaded_model;
+  const bool adds = draw.kind == TaskFile::Draw::Kind::uniform;
+  if (draw.velocities || draw.kind == TaskFile::Draw::Kind::normal) return;
+  for (int joint = 0; joint < m.njnt; ++joint) {
+    const int i = m.jnt_qposadr[joint];
+    const bool hinge = m.jnt_type[joint] == mjJNT_HINGE;
+    if (!m.jnt_limited[joint] || !(hinge || m.jnt_type[joint] == mjJNT_SLIDE) ||
+        std::ranges::find(draw.coordinates, i) == draw.coordinates.end())
+      continue;
+    const double start = adds ? file.start_positions[i] : 0;
+    const double low = start + draw.low, high = start + draw.high;
+    const double* const range = m.jnt_range + 2 * joint;
+    if (low < range[0] - kSlack || high > range[1] + kSlack)
+      remarks.push_back(fmt::format(
+          "reset.draw takes joint {} to {:.4g} to {:.4g}, beyond its range, {:.4g} to {:.4g}{}",
+          name_in(m, mjOBJ_JOINT, joint), low, high, range[0], range[1], hinge ? " (rad)" : ""));
+  }
+}
+
 bool is_constant(const Extent& extent) { return extent.high - extent.low <= kConstant; }
 
 std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check) {
@@ -99,6 +140,15 @@ std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check
   if (!file.unused_sensors.empty())
     all.push_back(
         fmt::format("sensors that no formula reads: {}", fmt::join(file.unused_sensors, ", ")));
+  const mjModel& model = *file.task.loaded_model;
+  for (const int actuator : file.clipped) {
+    const double* const range = model.actuator_ctrlrange + 2 * actuator;
+    all.push_back(
+        fmt::format("control.scale takes {} beyond its ctrlrange, {:.4g} to {:.4g}, to which "
+                    "MuJoCo clips it",
+                    name_in(model, mjOBJ_ACTUATOR, actuator), range[0], range[1]));
+  }
+  for (const TaskFile::Draw& draw : file.draws) add_draws_beyond_limits(file, draw, all);
   for (std::size_t i = 0; i < file.task.observed.size(); ++i) {
     if (is_constant(check.random.observation[i]))
       all.push_back(fmt::format("observation {} is always {:.4g}", file.task.observed[i].name,
@@ -146,6 +196,8 @@ TaskCheck check_task_file(const std::string& path, int steps, std::uint64_t seed
                   .bodies = static_cast<int>(model.nbody) - 1,
                   .joints = static_cast<int>(model.njnt),
                   .sensors = static_cast<int>(model.nsensor),
+                  .actuators = static_cast<int>(model.nu),
+                  .has_success = file->success.has_value(),
                   .engine_step = model.opt.timestep,
                   .signals = make_mujoco_env(task)->signals(),
                   .actions = *task.actions};

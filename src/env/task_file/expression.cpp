@@ -272,8 +272,12 @@ class FormulaParser {
         value = slice(value, static_cast<int>(axis - axes.begin()), 1);
       } else if (take("[")) {
         const int first = index(0);
-        const int end = take(":") ? index(value.size) : first + 1;
+        const bool several = take(":");
+        const int end = several ? index(value.size) : first + 1;
         expect("]");
+        if (!several && first >= value.size)
+          fail(fmt::format("index {} of a vector of {}: the last one is {}", first, value.size,
+                           value.size - 1));
         value = slice(value, first, end - first);
       } else {
         return value;
@@ -282,6 +286,7 @@ class FormulaParser {
   }
 
   int index(int absent) {
+    if (take("-")) fail("an index must not be negative");
     const std::string digits = word();
     if (digits.empty()) return absent;
     int number = 0;

@@ -82,8 +82,17 @@ std::vector<Signal> part_of(const std::vector<Signal>& all, int first, int size)
   return {all.begin() + first, all.begin() + first + size};
 }
 
-std::string sensor_unit(int type) {
+std::string sensor_unit(const mjModel& m, int sensor) {
+  const int type = m.sensor_type[sensor], object = m.sensor_objid[sensor];
   switch (type) {
+    case mjSENS_JOINTPOS:
+    case mjSENS_JOINTLIMITPOS:
+      return m.jnt_type[object] == mjJNT_SLIDE ? "m" : "rad";
+    case mjSENS_JOINTVEL:
+    case mjSENS_JOINTLIMITVEL:
+      return m.jnt_type[object] == mjJNT_SLIDE ? "m/s" : "rad/s";
+    case mjSENS_JOINTLIMITFRC:
+      return m.jnt_type[object] == mjJNT_SLIDE ? "N" : "N m";
     case mjSENS_ACCELEROMETER:
     case mjSENS_FRAMELINACC:
       return "m/s^2";
@@ -93,11 +102,8 @@ std::string sensor_unit(int type) {
       return "m/s";
     case mjSENS_GYRO:
     case mjSENS_FRAMEANGVEL:
-    case mjSENS_JOINTVEL:
     case mjSENS_BALLANGVEL:
       return "rad/s";
-    case mjSENS_JOINTPOS:
-      return "rad";
     case mjSENS_FORCE:
     case mjSENS_TOUCH:
     case mjSENS_ACTUATORFRC:
@@ -190,7 +196,7 @@ Quantity quantity_of(const mjModel& m, const mjData& d, const std::string& kind,
             .size = size,
             .type = mjOBJ_SENSOR,
             .number = i,
-            .signals = parts(name, size, sensor_unit(m.sensor_type[i]))};
+            .signals = parts(name, size, sensor_unit(m, i))};
   }
   if (kind == "joint") return joint(m, d, number(mjOBJ_JOINT), part);
   if (kind == "actuator") {

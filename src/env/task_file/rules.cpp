@@ -133,8 +133,9 @@ class TaskFileRules final : public MujocoRules {
   [[noreturn]] void refuse_reward() const {
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       if (!std::isfinite(terms_[i].value))
-        throw InputError(fmt::format("{}: reward '{}' is {}", file_->reward[i].where,
-                                     terms_[i].name, terms_[i].value));
+        throw InputError(
+            fmt::format("{}: reward '{}' is {}", file_->reward[i].where, terms_[i].name,
+                        std::isnan(terms_[i].value) ? "NaN" : fmt::format("{}", terms_[i].value)));
     }
     throw InputError(fmt::format("{}: the sum of the rewards is not finite", file_->task.name));
   }

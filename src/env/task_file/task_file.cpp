@@ -212,6 +212,10 @@ class TaskFileReader {
         signal.unit =
             fmt::format("{:g} x {}", file_.scale[i], signal.unit.empty() ? "control" : signal.unit);
         if (file_.centre[i] != 0) signal.unit += fmt::format(" around {:g}", file_.centre[i]);
+        if (limited && leaves(range, file_.centre[i], file_.scale[i])) {
+          signal.unit += fmt::format(", clipped to {:g} to {:g}", range[0], range[1]);
+          file_.clipped.push_back(actuator);
+        }
       }
       check_signal(top_, signal, "actuator");
       task_.controls.push_back(signal);
@@ -222,6 +226,14 @@ class TaskFileReader {
       action.signals.push_back({signal.name + "_applied_action", signal.unit});
     formulas_->define("action", action);
     formulas_->define("dt", formulas_->constant(task_.frame_skip * step));
+  }
+
+  // Whether centre + scale * action is beyond the range for some action in [-1, 1].
+  bool leaves(const double* range, double centre, double scale) const {
+    const double slack = 1e-9 * (range[1] - range[0]);
+    return !(model().opt.disableflags & mjDSBL_CLAMPCTRL) &&
+           (centre - std::abs(scale) < range[0] - slack ||
+            centre + std::abs(scale) > range[1] + slack);
   }
 
   void read_actuators(const toml::table& control) {

@@ -40,6 +40,8 @@ struct TaskFile {
 
   std::vector<int> actuators;         // the controlled ones
   std::vector<double> centre, scale;  // control = centre + scale * action
+  // Controlled actuators that some action takes beyond their ctrlrange, to which MuJoCo clips.
+  std::vector<int> clipped;
 
   std::vector<double> start_positions, start_velocities;
   std::vector<Draw> draws;
