@@ -13,26 +13,47 @@ Part& part_of(void* const* lanes, int i) {
   return *static_cast<Part*>(lanes[i]);
 }
 
-// c (16 x 8) += a (16 x kTerms) b (kTerms x 8), the operands as floats.
+// 16 x 8 numbers
+using Row = float __attribute__((vector_size(32)));
+struct Sums {
+  Row row[16];
+};
+
+// a (16 x kTerms) b (kTerms x 8), the operands as floats.
 template <int kTerms>
-void add_product(void* const* lanes, const float (&a)[16][kTerms], const float (&b)[kTerms][8]) {
-  using Row = float __attribute__((vector_size(32)));
+Sums product(const float (&a)[16][kTerms], const float (&b)[kTerms][8]) {
   Row sum[16] = {}, of_b;
   for (int k = 0; k < kTerms; ++k) {
     std::memcpy(&of_b, b[k], sizeof of_b);
 #pragma GCC unroll 16
     for (int row = 0; row < 16; ++row) sum[row] += a[row][k] * of_b;
   }
-  float sums[16][8];
-  std::memcpy(sums, sum, sizeof sums);
+  Sums sums;
+  std::memcpy(sums.row, sum, sizeof sum);
+  return sums;
+}
+
+// c (16 x 8) += sums
+template <typename Part>
+void add(void* const* lanes, const Sums& sums) {
+  float at[16][8];
+  std::memcpy(at, sums.row, sizeof at);
   for (int i = 0; i < on_cpu::kLanes; ++i) {
-    float* c = part_of<Product>(lanes, i).c;
-    for (int j = 0; j < 4; ++j) c[j] += sums[i / 4 + j / 2 * 8][i % 4 * 2 + j % 2];
+    float* c = part_of<Part>(lanes, i).c;
+    for (int j = 0; j < 4; ++j) c[j] += at[i / 4 + j / 2 * 8][i % 4 * 2 + j % 2];
   }
 }
 
 // The tensor cores read 10 bits of the mantissa.
 float number(std::uint32_t bits) { return std::bit_cast<float>(bits & ~0x1fffu); }
+
+// Lane i's numbers of a (16 x 8) and b (8 x 8).
+void put_a(float (&a)[16][8], int i, const std::uint32_t* from) {
+  for (int j = 0; j < 4; ++j) a[i / 4 + j % 2 * 8][i % 4 + j / 2 * 4] = number(from[j]);
+}
+void put_b(float (&b)[8][8], int i, const std::uint32_t* from) {
+  for (int j = 0; j < 2; ++j) b[i % 4 + j * 4][i / 4] = number(from[j]);
+}
 
 template <int kRows, int kColumns>
 void to_floats(const std::uint16_t (&half)[kRows][kColumns], float (&x)[kRows][kColumns]) {
@@ -69,10 +90,27 @@ void multiply_of_warp(void* const* lanes, unsigned) {
   float a[16][8], b[8][8];
   for (int i = 0; i < on_cpu::kLanes; ++i) {
     const Product& part = part_of<Product>(lanes, i);
-    for (int j = 0; j < 4; ++j) a[i / 4 + j % 2 * 8][i % 4 + j / 2 * 4] = number(part.a[j]);
-    for (int j = 0; j < 2; ++j) b[i % 4 + j * 4][i / 4] = number(part.b[j]);
+    put_a(a, i, part.a);
+    put_b(b, i, part.b);
   }
-  add_product(lanes, a, b);
+  add<Product>(lanes, product(a, b));
+}
+
+void multiply_exact_of_warp(void* const* lanes, unsigned) {
+  float high_a[16][8], low_a[16][8], high_b[8][8], low_b[8][8];
+  for (int i = 0; i < on_cpu::kLanes; ++i) {
+    const ExactProduct& part = part_of<ExactProduct>(lanes, i);
+    put_a(high_a, i, part.high_a);
+    put_a(low_a, i, part.low_a);
+    put_b(high_b, i, part.high_b);
+    put_b(low_b, i, part.low_b);
+  }
+  Sums sums = product(low_a, high_b);
+  const Sums others[] = {product(high_a, low_b), product(high_a, high_b)};
+  for (const Sums& other : others) {
+    for (int row = 0; row < 16; ++row) sums.row[row] += other.row[row];
+  }
+  add<ExactProduct>(lanes, sums);
 }
 
 void multiply_half_of_warp(void* const* lanes, unsigned) {
@@ -91,7 +129,7 @@ void multiply_half_of_warp(void* const* lanes, unsigned) {
   float a[16][16], b[16][8];
   to_floats(half_a, a);
   to_floats(half_b, b);
-  add_product(lanes, a, b);
+  add<Product>(lanes, product(a, b));
 }
 
 }  // namespace ovde::cuda

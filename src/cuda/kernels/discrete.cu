@@ -68,12 +68,12 @@ struct ActionRows {
 
 // ---- the update
 
-constexpr int kWarps = 8;  // each has an action or a sample
+constexpr int kGridWarps = 8;  // each has an action or a sample
 
-// The mean of each action's rows of the output layer. blockIdx: (kWarps actions, critic, agent)
-__global__ void __launch_bounds__(32 * kWarps) means_kernel(const Agent* agents) {
+// The mean of each action's rows of the output layer. blockIdx: (kGridWarps actions, critic, agent)
+__global__ void __launch_bounds__(32 * kGridWarps) grid_means_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int k = blockIdx.y, a = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int k = blockIdx.y, a = blockIdx.x * kGridWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (a >= agent.choices) return;
   const ActionRows rows(agent, agent.critic_net[k].parameters, a);
   const float share = 1.0f / rows.n;
@@ -174,10 +174,10 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) next_kernel(const Ag
 }
 
 // a'(s') = argmax_a of the mean over quantiles and critics, the first of equals; and the target
-// networks' quantiles there. A warp for each sample. blockIdx: (kWarps samples, 0, agent)
-__global__ void __launch_bounds__(32 * kWarps) targets_kernel(const Agent* agents) {
+// networks' quantiles there. A warp for each sample. blockIdx: (kGridWarps samples, 0, agent)
+__global__ void __launch_bounds__(32 * kGridWarps) grid_targets_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
-  const int s = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int s = blockIdx.x * kGridWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (s >= agent.train.batch) return;
   const Grid& grid = agent.grid;
   const float *first = grid.means[0] + static_cast<std::size_t>(s) * grid.means_stride,
@@ -253,7 +253,7 @@ __device__ void differentiate_head(NetworkTile<true, kSize>& tile, const Agent& 
 
 // blockIdx: (tile of samples, critic, agent)
 template <int kSize>
-__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) loss_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(Tile<kSize>::kThreads, 1) grid_loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int first_sample = blockIdx.x * Tile<kSize>::kRows, k = blockIdx.y;
   if (first_sample >= agent.train.batch) return;
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(Step::kThreads, Step::kBlocks) trunk_kernel(co
 
 // Adam and Polyak on one action's rows of the output layer; gradients are summed over its samples
 // in their order. blockIdx: (action, critic, agent)
-__global__ void __launch_bounds__(32 * kWarps) outputs_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(32 * kGridWarps) outputs_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const int a = blockIdx.x, k = blockIdx.y;
   if (a >= agent.choices) return;
@@ -345,7 +345,7 @@ __device__ bool explores(const Agent& agent, const ActExchange& exchange, int in
 }
 
 // The last hidden layer of critic blockIdx.x. blockIdx: (critic, agent)
-__global__ void __launch_bounds__(32 * kWarps)
+__global__ void __launch_bounds__(32 * kGridWarps)
     hidden_kernel(const Agent* agents, ActExchange exchange) {
   const int k = blockIdx.x, index = blockIdx.y;
   const Agent& agent = agents[index];
@@ -361,7 +361,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (int l = 0; l < trunk.layers; ++l) {
     // weights beyond a layer's inputs are zero
     dense(agent.critic_net[k].parameters, trunk.layer[l], layers[l % 2], true, threadIdx.x / 32,
-          kWarps, layers[(l + 1) % 2]);
+          kGridWarps, layers[(l + 1) % 2]);
     __syncthreads();
   }
   for (int i = threadIdx.x; i < ActionRows::output_layer(agent).stride; i += blockDim.x)
@@ -369,10 +369,10 @@ __global__ void __launch_bounds__(32 * kWarps)
         i < trunk.layer[trunk.layers - 1].outputs ? layers[trunk.layers % 2][i] : 0;
 }
 
-// Both critics' estimates for an action, a warp for each. blockIdx: (kWarps actions, agent)
-__global__ void __launch_bounds__(32 * kWarps)
+// Both critics' estimates for an action, a warp for each. blockIdx: (kGridWarps actions, agent)
+__global__ void __launch_bounds__(32 * kGridWarps)
     arms_kernel(const Agent* agents, ActExchange exchange) {
-  const int index = blockIdx.y, a = blockIdx.x * kWarps + threadIdx.x / 32;
+  const int index = blockIdx.y, a = blockIdx.x * kGridWarps + threadIdx.x / 32;
   const Agent& agent = agents[index];
   if (!explores(agent, exchange, index) || a >= agent.choices) return;
   const Warp warp;
@@ -426,23 +426,23 @@ void update_grid_agents(const GridPlan& plan, const Agent* agents, cudaStream_t 
     plan.size == 0 ? launch_tiles<NetworkTile<true, 0>>(small, plan, parts, agents, stream)
                    : launch_tiles<NetworkTile<true, 2>>(large, plan, parts, agents, stream);
   };
-  launch(means_kernel, dim3(parts_of(plan.choices, kWarps), 2, plan.agents), 32 * kWarps, 0, stream,
-         agents);
+  launch(grid_means_kernel, dim3(parts_of(plan.choices, kGridWarps), 2, plan.agents),
+         32 * kGridWarps, 0, stream, agents);
   launch_tiled(next_kernel<2>, next_kernel<0>, 4);
-  launch(targets_kernel, dim3(parts_of(plan.batch, kWarps), 1, plan.agents), 32 * kWarps, 0, stream,
-         agents);
-  launch_tiled(loss_kernel<2>, loss_kernel<0>, 2);
+  launch(grid_targets_kernel, dim3(parts_of(plan.batch, kGridWarps), 1, plan.agents),
+         32 * kGridWarps, 0, stream, agents);
+  launch_tiled(grid_loss_kernel<2>, grid_loss_kernel<0>, 2);
   launch(trunk_kernel, dim3(plan.trunk_tiles + 1, 2, plan.agents), Step::kThreads, Step::kBytes,
          stream, agents);
-  launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kWarps,
+  launch(outputs_kernel, dim3(plan.choices, 2, plan.agents), 32 * kGridWarps,
          static_cast<int>(plan.batch * sizeof(int)), stream, agents);
 }
 
 void enqueue_grid_act(const Agent* agents, int choices, const ActExchange& exchange,
                       cudaStream_t stream) {
-  launch(hidden_kernel, dim3(2, exchange.agents), 32 * kWarps, 0, stream, agents, exchange);
-  launch(arms_kernel, dim3((choices + kWarps - 1) / kWarps, exchange.agents), 32 * kWarps, 0,
-         stream, agents, exchange);
+  launch(hidden_kernel, dim3(2, exchange.agents), 32 * kGridWarps, 0, stream, agents, exchange);
+  launch(arms_kernel, dim3((choices + kGridWarps - 1) / kGridWarps, exchange.agents),
+         32 * kGridWarps, 0, stream, agents, exchange);
   launch(choice_kernel, dim3(exchange.agents), 32, 0, stream, agents, exchange);
 }
 

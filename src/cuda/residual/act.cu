@@ -15,10 +15,10 @@ namespace ovde::cuda::residual {
 
 namespace {
 
-constexpr int kThreads = 512, kWarps = kThreads / 32;
+constexpr int kActThreads = 512, kActWarps = kActThreads / 32;
 
 // Sums over parts of a layer's outputs: four for each thread.
-using Parts = float[4 * kThreads];
+using Parts = float[4 * kActThreads];
 
 // A network in acting. Every function ends with a barrier.
 struct Acting {
@@ -45,14 +45,14 @@ struct Acting {
   __device__ void multiply(const LinearPart& part, const float* x, Use&& use) const {
     constexpr int kAtOnce = 8;
     const int lane = threadIdx.x % 32;
-    for (int first = threadIdx.x / 32; first < part.outputs; first += kAtOnce * kWarps) {
+    for (int first = threadIdx.x / 32; first < part.outputs; first += kAtOnce * kActWarps) {
       float sum[kAtOnce] = {}, mine = 0;
 #pragma unroll 2
       for (int i = 4 * lane; i < part.stride; i += 128) {
         const float4 inputs = load_four(x + i);
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k) {
-          const int o = min(first + k * kWarps, part.outputs - 1);
+          const int o = min(first + k * kActWarps, part.outputs - 1);
           sum[k] +=
               sum_of_four(load_four(parameters + part.weights + o * part.stride + i) * inputs);
         }
@@ -62,7 +62,7 @@ struct Acting {
         sum[k] = sum_of_warp(sum[k]);
         if (lane == k) mine = sum[k];
       }
-      if (const int o = first + lane * kWarps; lane < kAtOnce && o < part.outputs) use(o, mine);
+      if (const int o = first + lane * kActWarps; lane < kAtOnce && o < part.outputs) use(o, mine);
     }
     __syncthreads();
   }
@@ -72,7 +72,7 @@ struct Acting {
   template <typename Use>
   __device__ void multiply_back(const LinearPart& part, int first, const float* d, Parts& parts,
                                 Use&& use) const {
-    const int fours = part.stride / 4, count = kThreads / fours;
+    const int fours = part.stride / 4, count = kActThreads / fours;
     const int four = threadIdx.x % fours, mine = threadIdx.x / fours;
     const float* w = parameters + part.weights + 4 * four;
     float4 sum = all_four(0);
@@ -83,7 +83,7 @@ struct Acting {
     }
     store_four(parts + 4 * threadIdx.x, sum);
     __syncthreads();
-    for (int i = first + threadIdx.x; i < part.inputs; i += kThreads) {
+    for (int i = first + threadIdx.x; i < part.inputs; i += kActThreads) {
       float total = 0;
       for (int p = 0; p < count; ++p) total += parts[p * part.stride + i];
       use(i, total);
@@ -114,7 +114,7 @@ struct Kept {
 // The outputs at at.input. `kept` may be null.
 __device__ void forward(const Acting& net, Passes& at, Kept* kept, float* output) {
   const ResidualShape& shape = net.shape;
-  for (int i = threadIdx.x; i < shape.input.stride; i += kThreads)
+  for (int i = threadIdx.x; i < shape.input.stride; i += kActThreads)
     at.hidden[i] = i < shape.input.inputs ? net.normalised(shape.input_norm, i, at.input[i]) : 0.0f;
   __syncthreads();
   net.multiply(shape.input, at.hidden, [&](int o, float sum) { at.stream[o] = sum; });
@@ -133,7 +133,7 @@ __device__ void forward(const Acting& net, Passes& at, Kept* kept, float* output
   }
   const float squares = net.sum_of_units([&](int i) { return at.stream[i] * at.stream[i]; });
   const float scale = 1 / sqrtf(squares / shape.width() + kRmsNormEpsilon);
-  for (int i = threadIdx.x; i < shape.width(); i += kThreads) {
+  for (int i = threadIdx.x; i < shape.width(); i += kActThreads) {
     if (kept) kept->stream[i] = at.stream[i];
     at.hidden[i] = scale * at.stream[i] * net.parameters[shape.output_norm.gain + i];
   }
@@ -152,12 +152,12 @@ __device__ void backward(const Acting& net, const Kept& kept, const float* by_ou
   });
   const float along = net.sum_of_units([&](int i) { return at.stream[i] * kept.stream[i]; }) *
                       kept.scale * kept.scale / shape.width();
-  for (int i = threadIdx.x; i < shape.width(); i += kThreads)
+  for (int i = threadIdx.x; i < shape.width(); i += kActThreads)
     at.stream[i] = kept.scale * (at.stream[i] - along * kept.stream[i]);
   __syncthreads();
   for (int b = shape.blocks - 1; b >= 0; --b) {
     const ResidualShape::Block& block = shape.block[b];
-    for (int i = threadIdx.x; i < shape.width(); i += kThreads)
+    for (int i = threadIdx.x; i < shape.width(); i += kActThreads)
       at.delta[i] = kept.down[b][i] ? at.stream[i] * net.slope(block.down_norm, i) : 0.0f;
     __syncthreads();
     net.multiply_back(block.down, 0, at.delta, parts, [&](int i, float sum) {
@@ -197,7 +197,7 @@ __device__ double climb(const Rule& rule, const GroupSpec& spec, const ActNetwor
   const int agent = blockIdx.x, n = spec.critic.quantiles;
   const Acting nets[2] = {{spec.critic_shape, critics, 2 * agent},
                           {spec.critic_shape, critics, 2 * agent + 1}};
-  for (int d = threadIdx.x; d < spec.action_size; d += kThreads)
+  for (int d = threadIdx.x; d < spec.action_size; d += kActThreads)
     passes.input[spec.observation_size + d] = at.action[d];
   __syncthreads();
   for (int k = 0; k < 2; ++k) forward(nets[k], passes, &at.kept[k], at.output[k]);
@@ -233,17 +233,17 @@ __device__ void explore(const DeviceRule& explorer, const GroupSpec& spec,
 
 // blockIdx: agent
 template <bool kExplores>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kActThreads)
     act_kernel(GroupSpec spec, ActNetworks actors, ActNetworks critics, ActRows rows) {
   __shared__ Shared shared;
   const int agent = blockIdx.x, row = rows.place[agent];
   if (spec.scouts && (rows.plain[row] || !rows.scouts[row])) return;
-  for (int i = threadIdx.x; i < spec.observation_size; i += kThreads)
+  for (int i = threadIdx.x; i < spec.observation_size; i += kActThreads)
     shared.input[i] = rows.observation[row * rows.observations + i];
   __syncthreads();
   forward(Acting(spec.actor_shape, actors, agent), shared, nullptr, shared.head);
   if (threadIdx.x == 0) rows.m[row] = NAN;
-  for (int d = threadIdx.x; d < spec.action_size; d += kThreads) {
+  for (int d = threadIdx.x; d < spec.action_size; d += kActThreads) {
     const int at = row * rows.actions + d;
     rows.mean[at] = rows.moved[at] = shared.head[d];
     rows.std[at] = exp(log_std_of(spec.log_std, double{shared.head[spec.action_size + d]}));
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(kThreads)
   if constexpr (kExplores) {
     __shared__ ExplorerShared explorer;
     if (rows.plain[row] || !rows.explorer[row].explores()) return;
-    for (int d = threadIdx.x; d < spec.action_size; d += kThreads) {
+    for (int d = threadIdx.x; d < spec.action_size; d += kActThreads) {
       explorer.std[d] = rows.std[row * rows.actions + d];
       explorer.moved[d] = shared.head[d];
       explorer.action[d] = static_cast<float>(tanh(double{shared.head[d]}));
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     explore(rows.explorer[row], spec, critics, rows.explorer_noise + row * rows.samples, shared,
             explorer);
-    for (int d = threadIdx.x; d < spec.action_size; d += kThreads)
+    for (int d = threadIdx.x; d < spec.action_size; d += kActThreads)
       rows.moved[row * rows.actions + d] = explorer.moved[d];
     if (threadIdx.x == 0) rows.m[row] = explorer.m;
   }
@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void act(const GroupSpec& spec, const ActNetworks& actors, const ActNetworks& critics,
          const ActRows& rows, bool explores, cudaStream_t stream) {
-  launch(explores ? act_kernel<true> : act_kernel<false>, dim3(spec.agents), kThreads, 0, stream,
+  launch(explores ? act_kernel<true> : act_kernel<false>, dim3(spec.agents), kActThreads, 0, stream,
          spec, actors, critics, rows);
 }
 

@@ -16,10 +16,11 @@ namespace {
 // A thread has four columns and every kStep-th row. fp16 numbers of up to kHeldRows rows stay in
 // registers between the passes over a panel; with two blocks on each multiprocessor, one reads
 // while the other writes.
-constexpr int kThreads = 256, kWarps = kThreads / 32, kBlocks = 2, kHeldRows = 1024;
+constexpr int kNormThreads = 256, kNormWarps = kNormThreads / 32, kBlocks = 2, kHeldRows = 1024;
 template <int kColumns>
 struct Panel {
-  static constexpr int kLanes = kColumns / 4, kStep = kThreads / kLanes, kHeld = kHeldRows / kStep;
+  static constexpr int kLanes = kColumns / 4, kStep = kNormThreads / kLanes,
+                       kHeld = kHeldRows / kStep;
   int column, first;
 
   __device__ Panel()
@@ -49,7 +50,7 @@ struct Panel {
   template <typename... Four>
   __device__ void sum(Four&... mine) const {
     constexpr int kCount = sizeof...(mine);
-    __shared__ float4 parts[kCount][kWarps][kLanes];
+    __shared__ float4 parts[kCount][kNormWarps][kLanes];
     float4* const all[] = {&mine...};
     const int lane = threadIdx.x % kLanes;
 #pragma unroll
@@ -66,7 +67,7 @@ struct Panel {
     for (int i = 0; i < kCount; ++i) {
       *all[i] = all_four(0);
 #pragma unroll
-      for (int w = 0; w < kWarps; ++w) *all[i] = *all[i] + parts[i][w][lane];
+      for (int w = 0; w < kNormWarps; ++w) *all[i] = *all[i] + parts[i][w][lane];
     }
     __syncthreads();
   }
@@ -133,7 +134,7 @@ __device__ float scale_of(float variance) { return 1 / sqrtf(variance + kNormEps
 // out = norm(sums), then the ReLU; a block's second norm adds the block's input.
 // blockIdx: (panel of columns, network)
 template <int kColumns, After kAfter, typename In, typename T>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kNormThreads, kBlocks)
     norm_forward(NormPass<In> pass, const T* added, T* out) {
   const Panel<kColumns> panel;
   const int network = blockIdx.y, column = panel.column,
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 // Computes that of the sums (if asked for; both may be one matrix) and, with the batch's
 // statistics, of gain and shift. size: floats of a network's gradients
 template <int kColumns, After kAfter, typename In, typename T, typename Out>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+__global__ void __launch_bounds__(kNormThreads, kBlocks)
     norm_backward(NormPass<In> pass, const T* by_output, Out* by_sums, float* by_parameters,
                   int size) {
   const Panel<kColumns> panel;
@@ -302,7 +303,7 @@ __global__ void __launch_bounds__(kRowThreads)
 // Sums over the rows: of gradient * in * scale for the gain, and of the head's gradient for its
 // bias. blockIdx: (panel of columns, network)
 template <int kColumns, typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kNormThreads)
     sum_rows(int columns, int stride, int rows, const T* gradient, const T* in, const float* scales,
              float* out, int size) {
   const Panel<kColumns> panel;
@@ -405,14 +406,15 @@ struct Norms {
   void forward(const NormPass<In>& pass, const T* added, T* out) const {
     constexpr int kWidest = kAfter == After::relu_and_add ? 16 : 32;  // room in the registers
     with_panels<kWidest>(networks, pass.stride, [&](auto columns, dim3 blocks) {
-      launch(norm_forward<columns, kAfter, In, T>, blocks, kThreads, 0, stream, pass, added, out);
+      launch(norm_forward<columns, kAfter, In, T>, blocks, kNormThreads, 0, stream, pass, added,
+             out);
     });
   }
   template <After kAfter, typename In, typename Out>
   void backward(const NormPass<In>& pass, const T* by_output, Out* by_sums,
                 float* by_parameters) const {
     with_panels<16>(networks, pass.stride, [&](auto columns, dim3 blocks) {
-      launch(norm_backward<columns, kAfter, In, T, Out>, blocks, kThreads, 0, stream, pass,
+      launch(norm_backward<columns, kAfter, In, T, Out>, blocks, kNormThreads, 0, stream, pass,
              by_output, by_sums, by_parameters, shape.padded_size);
     });
   }
@@ -475,8 +477,8 @@ void ResidualPasses<T>::backward(const TwoStreams& products, const Weights<T>& w
     if (!by_parameters) return;
     products.fork();
     with_panels<16>(networks_, columns, [&](auto width, dim3 blocks) {
-      launch(sum_rows<width, T>, blocks, kThreads, 0, products.side.stream(), columns, stride, rows,
-             gradient, in, at.scale, out, s.padded_size);
+      launch(sum_rows<width, T>, blocks, kNormThreads, 0, products.side.stream(), columns, stride,
+             rows, gradient, in, at.scale, out, s.padded_size);
     });
   };
   product(s.head, gradients.output, s.output_stride(), at.features, gradients.features, false);

@@ -65,7 +65,20 @@ __device__ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std:
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-// The same with 16 terms in fp16.
+// c += (high_a + low_a) (high_b + low_b) without the product of the low parts, summed outside of
+// the tensor cores, whose additions truncate.
+__device__ inline void multiply_exact(float (&c)[4], const std::uint32_t (&high_a)[4],
+                                      const std::uint32_t (&low_a)[4], std::uint32_t high_b0,
+                                      std::uint32_t high_b1, std::uint32_t low_b0,
+                                      std::uint32_t low_b1) {
+  float sum[4] = {};
+  multiply(sum, low_a, high_b0, high_b1);
+  multiply(sum, high_a, low_b0, low_b1);
+  multiply(sum, high_a, high_b0, high_b1);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) c[i] += sum[i];
+}
+// The product of multiply() with 16 terms in fp16.
 __device__ inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                      std::uint32_t b1) {
   asm volatile(

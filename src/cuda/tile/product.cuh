@@ -61,13 +61,7 @@ template <bool kExact, int kCount>
 __device__ inline void multiply(float (&c)[4], const Fragment<kExact, 4>& a,
                                 const Fragment<kExact, kCount>& b, int b0, int b1) {
   if constexpr (kExact) {
-    // summed outside of the tensor cores, whose additions truncate
-    float sum[4] = {};
-    multiply(sum, a.low, b.high[b0], b.high[b1]);
-    multiply(sum, a.high, b.low[b0], b.low[b1]);
-    multiply(sum, a.high, b.high[b0], b.high[b1]);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) c[i] += sum[i];
+    multiply_exact(c, a.high, a.low, b.high[b0], b.high[b1], b.low[b0], b.low[b1]);
   } else {
     multiply(c, a.high, b.high[b0], b.high[b1]);
   }

@@ -193,7 +193,7 @@ __device__ void critic_loss(IqnTile<kExact, kSize>& tile, const Agent& agent, co
 
 template <bool kExact, int kSize>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
-    loss_kernel(const Agent* agents) {
+    iqn_loss_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   with_fractions<kExact, kSize, FractionsFor::prediction>(
       agent, [&](auto& tile, auto& pass, const auto& rows, int k, auto& out) {
@@ -237,7 +237,7 @@ __device__ void new_values(IqnTile<kExact, kSize>& tile, const Agent& agent, con
 // critics' values.
 template <bool kExact, int kSize, bool kValues>
 __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
-    new_actions_kernel(const Agent* agents) {
+    iqn_new_actions_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const bool by_quantile = agent.is_by_quantile();
   if (kValues && !by_quantile) return;
@@ -269,7 +269,7 @@ void evaluate_iqn_targets(const UpdatePlan& plan, const Agent* agents, cudaStrea
 
 void differentiate_iqn_critics(const UpdatePlan& plan, const Agent* agents, cudaStream_t stream) {
   if (plan.random_agents == 0) return;
-  OVDE_LAUNCH_IQN(loss_kernel, plan, plan.fractions, 2, agents, stream);
+  OVDE_LAUNCH_IQN(iqn_loss_kernel, plan, plan.fractions, 2, agents, stream);
   OVDE_LAUNCH_IQN(features_gradient_kernel, plan, 1, 2, agents, stream, Way::to_parameters);
 }
 
@@ -277,8 +277,8 @@ void evaluate_iqn_new_actions(const UpdatePlan& plan, const Agent* agents, cudaS
   if (plan.random_agents == 0) return;
   OVDE_LAUNCH_IQN(new_features_kernel, plan, 1, 2, agents, stream);
   if (plan.by_quantile)
-    OVDE_LAUNCH_IQN(new_actions_kernel, plan, plan.fractions, 2, agents, stream, true);
-  OVDE_LAUNCH_IQN(new_actions_kernel, plan, plan.fractions, 2, agents, stream, false);
+    OVDE_LAUNCH_IQN(iqn_new_actions_kernel, plan, plan.fractions, 2, agents, stream, true);
+  OVDE_LAUNCH_IQN(iqn_new_actions_kernel, plan, plan.fractions, 2, agents, stream, false);
   OVDE_LAUNCH_IQN(features_gradient_kernel, plan, 1, 2, agents, stream, Way::to_inputs);
 }
 

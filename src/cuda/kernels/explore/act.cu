@@ -25,7 +25,7 @@ __device__ void take_head(Exploration& at, int actions, bool deterministic) {
 
 // ---- the policy, and critics with fixed fractions
 
-constexpr int kThreads = 1024, kWarps = kThreads / 32, kParts = 8;
+constexpr int kActThreads = 1024, kActWarps = kActThreads / 32, kParts = 8;
 
 // The shared memory of one agent's block.
 struct Shared : Exploration {
@@ -151,7 +151,7 @@ __device__ double climb(const Rule& rule, const Agent& agent, const double* nois
   const int n = agent.critic.quantiles;
   const float* parameters = agent.critic_net[side()].parameters;
   run_critic(agent, parameters, shared);
-  for (int i = threadIdx.x; i < 2 * n; i += kThreads) {
+  for (int i = threadIdx.x; i < 2 * n; i += kActThreads) {
     const int critic = i / n, at = i % n;
     shared.z[critic][at] = shared.by_quantile[critic][at];
     shared.weight[at] = 1;
@@ -180,21 +180,22 @@ __device__ void hand_over(const Agent& agent, const Shared& shared, bool plain) 
 }
 
 // blockIdx: agent
-__global__ void __launch_bounds__(kThreads) act(const Agent* agents, ActExchange exchange) {
+__global__ void __launch_bounds__(kActThreads) act(const Agent* agents, ActExchange exchange) {
   __shared__ Shared shared;
   const int index = blockIdx.x;
   const Agent& agent = agents[index];
   if (agent.is_grid()) return;  // cuda/kernels/discrete.cu
   const int warp = threadIdx.x / 32, actions = agent.action_size;
-  for (int i = threadIdx.x; i < kMostInputs; i += kThreads)
+  for (int i = threadIdx.x; i < kMostInputs; i += kActThreads)
     shared.input[i] =
         i < agent.observation_size ? exchange.observation[index * exchange.observations + i] : 0.0f;
-  for (int i = threadIdx.x; i < 2 * kMostHidden * kMostWidth; i += kThreads)
+  for (int i = threadIdx.x; i < 2 * kMostHidden * kMostWidth; i += kActThreads)
     (&shared.hidden[0][0][0])[i] = 0;
   __syncthreads();
 
   // the policy
-  run_network(agent.actor_net.parameters, agent.actor_shape, shared, 0, warp, kWarps, shared.head);
+  run_network(agent.actor_net.parameters, agent.actor_shape, shared, 0, warp, kActWarps,
+              shared.head);
   take_head(shared, actions, agent.is_deterministic());
   if (threadIdx.x < actions) {
     const int d = threadIdx.x, at = index * exchange.actions + d;
@@ -381,7 +382,7 @@ __global__ void __launch_bounds__(32) move_kernel(const Agent* agents, ActExchan
 }  // namespace
 
 void enqueue_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {
-  launch(act, dim3(exchange.agents), kThreads, 0, stream, agents, exchange);
+  launch(act, dim3(exchange.agents), kActThreads, 0, stream, agents, exchange);
 }
 
 void enqueue_iqn_act(const Agent* agents, const ActExchange& exchange, cudaStream_t stream) {

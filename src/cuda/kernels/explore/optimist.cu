@@ -129,18 +129,18 @@ __global__ void __launch_bounds__(Tile<kSize>::kThreads, kBlocks<kExact>)
   backward(tile, net, shape, first_sample, agent.actor_trace.delta);
 }
 
-constexpr int kThreads = 256;
+constexpr int kEndThreads = 256;
 
 // Steps the multipliers by the divergence of the batch, or restarts the optimist from the policy.
 // Runs after the update has been counted. blockIdx: (part of the parameters, 0, optimist)
-__global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
+__global__ void __launch_bounds__(kEndThreads) end_kernel(const Agent* agents) {
   const Agent& agent = agents[blockIdx.z];
   const Optimist& optimist = agent.optimist;
   const Multipliers& start = agent.multipliers;
   const std::uint64_t updates = agent.progress->updates;
   if (agent.dac.copy_updates > 0 && updates % agent.dac.copy_updates == 0) {
     const int size = agent.actor_shape.size;
-    for (int e = blockIdx.x * kThreads + threadIdx.x; e < size; e += gridDim.x * kThreads) {
+    for (int e = blockIdx.x * kEndThreads + threadIdx.x; e < size; e += gridDim.x * kEndThreads) {
       agent.actor_net.parameters[e] = agent.actor_net.target[e] = optimist.policy.parameters[e];
       agent.actor_net.first_moment[e] = agent.actor_net.second_moment[e] = 0;
     }
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kThreads) end_kernel(const Agent* agents) {
   }
   if (blockIdx.x != 0) return;
 
-  __shared__ float sums[kThreads];
+  __shared__ float sums[kEndThreads];
   const float sum =
       sum_over_batch(sums, agent.train.batch, [&](int s) { return optimist.divergence[s]; });
   if (threadIdx.x >= 2) return;
@@ -179,7 +179,7 @@ void update_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream
 void end_optimists(const UpdatePlan& plan, const Agent* optimists, cudaStream_t stream) {
   constexpr int kParts = 16;
   if (plan.agents == 0) return;
-  launch(end_kernel, dim3(kParts, 1, plan.agents), kThreads, 0, stream, optimists);
+  launch(end_kernel, dim3(kParts, 1, plan.agents), kEndThreads, 0, stream, optimists);
 }
 
 }  // namespace ovde::cuda

@@ -58,6 +58,20 @@ inline void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b
   Product mine{c, a, {b0, b1}};
   on_cpu::meet(&mine, multiply_of_warp);
 }
+// Three products, for which the lanes meet once.
+struct ExactProduct {
+  float* c;
+  const std::uint32_t *high_a, *low_a;
+  std::uint32_t high_b[2], low_b[2];
+};
+void multiply_exact_of_warp(void* const* lanes, unsigned active);
+
+inline void multiply_exact(float (&c)[4], const std::uint32_t (&high_a)[4],
+                           const std::uint32_t (&low_a)[4], std::uint32_t high_b0,
+                           std::uint32_t high_b1, std::uint32_t low_b0, std::uint32_t low_b1) {
+  ExactProduct mine{c, high_a, low_a, {high_b0, high_b1}, {low_b0, low_b1}};
+  on_cpu::meet(&mine, multiply_exact_of_warp);
+}
 inline void multiply_half(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                           std::uint32_t b1) {
   Product mine{c, a, {b0, b1}};
