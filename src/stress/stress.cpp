@@ -270,7 +270,7 @@ StressTest plan_stress(StressRequest request) {
   const Config& config = policies.front().run.config;
   make_environment(config);  // refuses a task of another program
   check_same_task(policies);
-  check_new_run_folder(test.request.out);
+  check_output_folder(test.request.out);
 
   test.task = config.task;
   test.has_goal = find_task(config.task).has_goal;

@@ -238,6 +238,7 @@ TEST(BadInput, Folders) {
       {
           {kTrain + "--out single", {"folder single already holds a run; choose another (--out)"}},
           {kTrain + "--out many", {"folder many already holds a run"}},
+          {kTrain + "--out .", {"folder . is not empty", "such as ./run (--out)"}},
           {kTrain + "--out file", {"cannot write to folder file"}},
           {kTrain + "--out file/run", {"cannot write to folder file/run"}},
           {kTrain + "--out /proc/ovde", {"cannot write to folder /proc/ovde"}},
