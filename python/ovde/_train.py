@@ -162,6 +162,8 @@ def train(
     if out is None:
         short = task.removeprefix(_core.python_task).replace("/", "-").replace(":", "-")
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
+    if source is not None:
+        source.warn_if_not_repeatable()
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
         finished = _core.train(

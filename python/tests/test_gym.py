@@ -156,8 +156,16 @@ def failed_in_an_episode(factory, folder, small):
     fault.unlink()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_episodes_that_do_not_follow_from_their_seed_are_a_warning(tmp_path, small, workers):
+    with pytest.warns(RuntimeWarning, match="Restless: .* two runs with the same seed will differ") as warned:
+        ovde.train(Restless, "sac", seeds=[0, 1], epochs=1, out=tmp_path / "x", workers=workers, **small)
+    assert len(warned) == 1
+
+
 def test_resume_says_why_an_episode_is_lost(tmp_path, small):
-    failed_in_an_episode(Restless, tmp_path / "x", small)
+    with pytest.warns(RuntimeWarning, match="do not follow from the seed"):
+        failed_in_an_episode(Restless, tmp_path / "x", small)
     with pytest.warns(RuntimeWarning, match="do not follow from the seed"):
         assert ovde.resume(tmp_path / "x", Restless).finished
 
