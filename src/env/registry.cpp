@@ -50,7 +50,7 @@ const Task& find_task_file(const std::string& id) {
 void refresh_task_file(const std::string&) {}
 void save_task_copy(const std::string&, const OptionValues&, const std::filesystem::path&) {}
 void use_task_copy(const std::string&, const std::string&, const std::filesystem::path&) {}
-bool task_file_changed(const std::string&, const OptionValues&) { return false; }
+std::string task_file_changes(const std::string&, const OptionValues&) { return ""; }
 TaskCheck check_task_file(const std::string& path, int, std::uint64_t) {
   find_task_file(path);
   return {};

@@ -35,8 +35,9 @@ void save_task_copy(const std::string& id, const OptionValues& options,
 // Registers the copy in `folder`, if there is one, as the task `id` with this SHA-256.
 void use_task_copy(const std::string& id, const std::string& sha256,
                    const std::filesystem::path& folder);
-// Whether the task file still exists and differs from the run's copy.
-bool task_file_changed(const std::string& id, const OptionValues& options);
+// Which of its files differ from the run's copy or are missing, "arm.xml is missing"; empty: none,
+// or the task file itself is not there.
+std::string task_file_changes(const std::string& id, const OptionValues& options);
 
 // The built-in tasks.
 Task grid_chaos_task();

@@ -68,12 +68,14 @@ bool holds_run(const fs::path& folder) {
   return !agent_folders(folder).empty();
 }
 
-// Empty: it is finished or cannot be read.
+// The run to continue with `ovde train --resume`; empty: it is finished or cannot be read, or its
+// environment is Python's.
 fs::path run_to_resume(const fs::path& folder) {
   if (!holds_config(folder) && !holds_population(folder)) return {};
   const std::vector<RunStatus> agents = run_status(folder);
   const bool unfinished = std::ranges::any_of(agents, [](const RunStatus& agent) {
-    return agent.state == RunState::interrupted || agent.state == RunState::failed;
+    return !agent.task.starts_with(kPythonTask) &&
+           (agent.state == RunState::interrupted || agent.state == RunState::failed);
   });
   return unfinished || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
 }

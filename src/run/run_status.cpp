@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "env/registry.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -145,11 +146,23 @@ fs::path finished_policy(const fs::path& folder) {
   const RunStatus status = status_of(folder);
   if (status.state == RunState::unreadable) throw InputError(status.message);
   if (status.state == RunState::finished) refuse_missing_policy(policy, folder);
-  const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
-                                          folder.string(), status.epochs_done, status.epochs);
-  const bool training = status.state == RunState::training;
-  throw UnfinishedRun(training ? how_far + "; another process is training it" : how_far,
-                      training ? fs::path() : whole_run(folder));
+  const bool failed = status.state == RunState::failed;
+  std::string how_far =
+      fmt::format("{} holds no policy yet: it {} epoch {} of {}", folder.string(),
+                  failed ? "failed at" : "is at", status.epochs_done, status.epochs);
+  if (failed) how_far += ": " + status.message;
+  if (failed && is_task_file(status.task))
+    how_far += "; the task is a part of the run, so a changed task needs a new run";
+  const fs::path run = whole_run(folder);
+  if (status.state == RunState::training) {
+    throw UnfinishedRun(how_far + "; another process is training it", {});
+  }
+  if (status.task.starts_with(kPythonTask)) {
+    throw UnfinishedRun(fmt::format("{}; in Python, ovde.resume(\"{}\", env_factory) continues it",
+                                    how_far, run.string()),
+                        {});
+  }
+  throw UnfinishedRun(how_far, run);
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {

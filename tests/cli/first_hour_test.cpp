@@ -42,7 +42,8 @@ TEST(FirstHour, ARepeatedCommandIsToldWhatContinuesTheRun) {
   ASSERT_EQ(program.run(command).code, 0);
   EXPECT_EQ(program.run(command).err,
             "ovde: folder run already holds a run; choose another (--out)\n");
-  for (const char* file : {"summary.json", "state.json"}) fs::remove(program.folder() / "run" / file);
+  for (const char* file : {"summary.json", "state.json"})
+    fs::remove(program.folder() / "run" / file);
   EXPECT_EQ(program.run(command).err,
             "ovde: folder run already holds a run; choose another (--out); "
             "ovde train --resume run continues it\n");
