@@ -279,7 +279,7 @@ void add_options(CLI::App* command, VerifyCommand& verify) {
       "Check an exported file against its contract and its run; fails if it differs");
   add_argument(command, "FILE", verify.file, "the C source, ONNX or safetensors file");
   add(command, "--run", verify.run, "DIR",
-      "folder of the run (the folder of FILE, if that is a run)");
+      "folder of the run or population (the folder of FILE, if that is one)");
 }
 
 void add_options(CLI::App* command, ReplayCommand& replay) {
