@@ -89,6 +89,15 @@ def test_goal(tmp_path, small, workers):
     assert np.isnan(without.curves["eval_success"]).all()
 
 
+def test_resume_says_whether_to_pass_success(tmp_path, small):
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "goal", success="reached", **small)
+    with pytest.raises(ovde.InputError, match="was trained with success=: pass success=KEY"):
+        ovde.resume(tmp_path / "goal", Line, epochs=2)
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "none", **small)
+    with pytest.raises(ovde.InputError, match="was trained without success=: leave it out"):
+        ovde.resume(tmp_path / "none", Line, success="reached", epochs=2)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_goal_that_no_info_tells_is_a_warning(tmp_path, small, workers):
     with pytest.warns(RuntimeWarning, match=r"success='reach': .* had this key \(it had reached\)") as warned:
@@ -412,7 +421,7 @@ class Stuck(Line):
             {HANGS[where]}
         return super().step(action)
 try:
-    ovde.train(Stuck, "sac", epochs=6, out="x", workers={workers}, name="Line", progress=False,
+    ovde.train(Stuck, "sac", epochs=6, out="x", workers={workers}, name="Line", progress=False, success="reached",
                checkpoint={{"epochs": 1}}, **{small!r})
 except KeyboardInterrupt:
     print("KeyboardInterrupt")
@@ -432,11 +441,11 @@ except KeyboardInterrupt:
     finally:
         process.kill()
     assert (process.returncode, out) == (0, "KeyboardInterrupt\n"), err
-    assert err.endswith("ovde: ended at once; its last checkpoint is kept: ovde.resume('x', env_factory)\n")
+    assert err.endswith("ovde: ended at once; its last checkpoint is kept: ovde.resume('x', env_factory, success='reached')\n")
 
     # the run continues from its last checkpoint
     assert list((tmp_path / "x/checkpoints").glob("checkpoint-*"))
-    assert ovde.resume(tmp_path / "x", Line, workers=workers).finished
+    assert ovde.resume(tmp_path / "x", Line, success="reached", workers=workers).finished
 
 
 def test_workers_have_the_arguments_of_the_program(tmp_path, small):
