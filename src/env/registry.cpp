@@ -94,13 +94,17 @@ const Task* registered_task(const std::string& id) {
   return found == registry().end() ? nullptr : &*found;
 }
 
+void refuse_model(const std::string& id) {
+  if (!id.ends_with(".xml")) return;
+  throw InputError(
+      fmt::format("{} is a model; a task file beside it says what is observed and rewarded "
+                  "(docs/task_files.md)",
+                  id));
+}
+
 const Task& find_task(const std::string& id) {
   if (is_task_file(id)) return find_task_file(id);
-  if (id.ends_with(".xml"))
-    throw InputError(
-        fmt::format("{} is a model; a task file beside it says what is observed and rewarded "
-                    "(docs/task_files.md)",
-                    id));
+  refuse_model(id);
   const std::string name = id.substr(0, id.find(':'));
   if (const Task* task = registered_task(id)) {
     if (name.size() == id.size()) return *task;

@@ -23,6 +23,8 @@ inline constexpr std::string_view kPythonTask = "python/";
 inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }
 // The configuration key with the SHA-256 of the run's task file.
 inline constexpr const char* kTaskDigest = "task.sha256";
+// InputError if it is a model, "robot.xml", in place of a task.
+void refuse_model(const std::string& id);
 // Reads it at the first call; InputError with file and line if it is wrong.
 const Task& find_task_file(const std::string& id);
 // Reads it for a new run, again if it has changed. Tasks that were found before stay valid and as

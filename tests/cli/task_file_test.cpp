@@ -146,6 +146,20 @@ TEST_F(SlowTaskFile, TheConfigurationOfARunTrainsItsCopy) {
   EXPECT_EQ(again(" --epochs 3", "longer"), copy);
 }
 
+TEST_F(SlowTaskFile, FilesInTheWrongPlaceAreNamed) {
+  const std::string answer = "balancer.toml is a task file: ovde train takes it as its task";
+  expect_refusals({{"train --config balancer.toml", {answer}},
+                   {"study run balancer.toml", {answer, "task = \"balancer.toml\""}},
+                   {"check balancer.xml", {"balancer.xml is a model; a task file beside it says"}},
+                   {"check nowhere.toml", {"nowhere.toml"}},
+                   {"train --task nowhere.toml", {"nowhere.toml"}}},
+                  program_);
+  change("model = \"balancer.xml\"", "model = \".\"");
+  expect_words(
+      program_.run("check balancer.toml").err,
+      {"balancer.toml:2: the model '.' is a folder; must be a file, such as balancer.xml"});
+}
+
 TEST_F(SlowTaskFile, StudiesFindItBesideThePlan) {
   fs::create_directory(program_.folder() / "plans");
   for (const char* name : {"balancer.toml", "balancer.xml"})
