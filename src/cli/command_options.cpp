@@ -19,9 +19,12 @@
 namespace ovde::cli {
 
 void refuse_word(const std::string& kind, const std::string& word,
-                 const std::vector<std::string>& valid, const std::string& command) {
+                 const std::vector<std::string>& valid, const std::string& command,
+                 const std::vector<std::string>& also) {
+  std::vector<std::string> near = valid;
+  near.insert(near.end(), also.begin(), also.end());
   throw InputError(fmt::format("unknown {} '{}'{}; valid: {} ({} --help)", kind, word,
-                               did_you_mean(word, valid), fmt::join(valid, ", "), command));
+                               did_you_mean(word, near), fmt::join(valid, ", "), command));
 }
 
 namespace {

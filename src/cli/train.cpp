@@ -27,7 +27,8 @@ namespace ovde::cli {
 
 namespace {
 
-constexpr const char* kSet = "--set";
+// where settings were given
+constexpr const char *kSet = "--set", *kStandard = "standard";
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds = seed_range(text);
@@ -102,13 +103,9 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
     return std::ranges::find(settings, key, &Setting::key) != settings.end();
   };
   if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
-  if (!given("run.algorithm")) {
-    // docs/train.md says why
-    const std::string algorithm = Training().algorithm;
-    settings.push_back({"run.algorithm", algorithm, ""});
-    std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
-                 algorithm.c_str());
-  }
+  // docs/train.md says why
+  if (!given("run.algorithm"))
+    settings.push_back({"run.algorithm", Training().algorithm, kStandard});
   return settings;
 }
 
@@ -137,7 +134,12 @@ Config resolve_run(const TrainCommand& command) {
     const int epochs = epochs_for(*command.steps, resolve_config(settings).train);
     settings.push_back({"train.epochs", static_cast<double>(epochs), "--steps"});
   }
-  return resolve_config(settings);
+  Config config = resolve_config(settings);
+  if (std::ranges::find(settings, kStandard, &Setting::where) != settings.end()) {
+    std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
+                 config.algorithm.c_str());
+  }
+  return config;
 }
 
 // Without characters that a shell or a file system treats specially.
