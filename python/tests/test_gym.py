@@ -152,6 +152,13 @@ def test_resume_is_bit_exact(tmp_path, small, factory, workers, monkeypatch):
     assert_same_run(whole.folder, run.folder)
 
 
+def test_the_program_names_what_continues_the_run(tmp_path, small, program):
+    interrupted(Line, tmp_path / "x", small)
+    said = subprocess.run([program, "eval", str(tmp_path / "x")], capture_output=True, text=True)
+    assert said.returncode == 2
+    assert f'in Python, ovde.resume("{tmp_path / "x"}", env_factory) continues it\n' in said.stderr
+
+
 def refuse_to_unpickle(*_):
     raise AssertionError("unpickled")
 

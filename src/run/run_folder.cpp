@@ -68,16 +68,17 @@ bool holds_run(const fs::path& folder) {
   return !agent_folders(folder).empty();
 }
 
-// The run to continue with `ovde train --resume`; empty: it is finished or cannot be read, or its
-// environment is Python's.
+// The run that can be resumed. Empty: it is finished or cannot be read, its environment is
+// Python's, or it failed and its task file may be the reason.
 fs::path run_to_resume(const fs::path& folder) {
   if (!holds_config(folder) && !holds_population(folder)) return {};
   const std::vector<RunStatus> agents = run_status(folder);
-  const bool unfinished = std::ranges::any_of(agents, [](const RunStatus& agent) {
-    return !agent.task.starts_with(kPythonTask) &&
-           (agent.state == RunState::interrupted || agent.state == RunState::failed);
+  const bool resumable = std::ranges::any_of(agents, [](const RunStatus& agent) {
+    if (agent.task.starts_with(kPythonTask)) return false;
+    return agent.state == RunState::interrupted ||
+           (agent.state == RunState::failed && !is_task_file(agent.task));
   });
-  return unfinished || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
+  return resumable || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
 }
 
 // A run that was killed before it had a config.toml leaves its lock, the copy of its task and an

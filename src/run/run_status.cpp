@@ -151,18 +151,21 @@ fs::path finished_policy(const fs::path& folder) {
       fmt::format("{} holds no policy yet: it {} epoch {} of {}", folder.string(),
                   failed ? "failed at" : "is at", status.epochs_done, status.epochs);
   if (failed) how_far += ": " + status.message;
-  if (failed && is_task_file(status.task))
-    how_far += "; the task is a part of the run, so a changed task needs a new run";
-  const fs::path run = whole_run(folder);
+  fs::path to_resume = whole_run(folder);
   if (status.state == RunState::training) {
-    throw UnfinishedRun(how_far + "; another process is training it", {});
+    how_far += "; another process is training it";
+    to_resume.clear();
+  } else if (failed && is_task_file(status.task)) {  // the task may be the reason
+    how_far +=
+        "; a resumed run keeps the task that it began with: after a change of the task, begin a "
+        "new run";
+    to_resume.clear();
+  } else if (status.task.starts_with(kPythonTask)) {
+    how_far += fmt::format("; in Python, ovde.resume(\"{}\", env_factory) continues it",
+                           to_resume.string());
+    to_resume.clear();
   }
-  if (status.task.starts_with(kPythonTask)) {
-    throw UnfinishedRun(fmt::format("{}; in Python, ovde.resume(\"{}\", env_factory) continues it",
-                                    how_far, run.string()),
-                        {});
-  }
-  throw UnfinishedRun(how_far, run);
+  throw UnfinishedRun(how_far, to_resume);
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {

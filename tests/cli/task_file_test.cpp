@@ -120,9 +120,10 @@ TEST_F(SlowTaskFile, AFailedRunNeedsANewOneForAChangedTask) {
   const Outcome failed = train("--epochs 2 --out run");
   ASSERT_EQ(failed.code, 1) << failed.err;
   const Outcome exported = program_.run("export run");
-  expect_words(exported.err,
-               {"run holds no policy yet: it failed at epoch 0 of 2: ", "balancer.toml",
-                "a changed task needs a new run; ovde train --resume run continues it"});
+  expect_words(exported.err, {"run holds no policy yet: it failed at epoch 0 of 2: ",
+                              "balancer.toml", "after a change of the task, begin a new run\n"});
+  EXPECT_EQ(train("--epochs 2 --out run").err,
+            "ovde: folder run already holds a run; choose another (--out)\n");
 }
 
 TEST_F(SlowTaskFile, TheConfigurationOfARunTrainsItsCopy) {
