@@ -18,6 +18,7 @@ from . import _core
 
 __all__ = ["Source", "Adapter", "check_ours", "fold_seed", "make_adapter", "name_of", "register", "sources"]
 
+NOT_REPEATABLE = "its episodes do not follow from the seed of reset() and the actions alone"
 HORIZON = 1000  # time limit of environments that have none
 
 EnvFactory = Callable[[], Any]  # () -> gymnasium.Env
@@ -81,6 +82,15 @@ class Source:
             )
         self.low = actions.low.astype(float).tolist()
         self.high = actions.high.astype(float).tolist()
+
+    def warn_if_not_repeatable(self) -> None:
+        if self.unsaved_because == NOT_REPEATABLE:
+            warnings.warn(
+                f"{self.spec_id}: {NOT_REPEATABLE}: two runs with the same seed will differ, and a resumed run cannot "
+                "continue the episode that it was in",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def __getstate__(self) -> dict:  # for worker processes
         return {**self.__dict__, "failure": None, "pool": None, "lacks_success": False}
@@ -311,7 +321,7 @@ def _why_not_saved(source: Source, env: Any, other: Any) -> Optional[str]:
                 break
     except Exception as error:  # training reports it with its traceback
         return f"{type(error).__name__}: {error}"
-    return None if same else "its episodes do not follow from the seed of reset() and the actions alone"
+    return None if same else NOT_REPEATABLE
 
 
 sources: dict[str, Source] = {}  # by task name

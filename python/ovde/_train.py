@@ -28,7 +28,10 @@ class _Stage:
         self._progress, self._bar, self._agents = progress, bar_for(progress, title), agents
         self._pool: Any = None
         self._is_ended = False  # by a second Ctrl-C
-        self.resume_call = f"ovde.resume({os.fspath(folder)!r}{', env_factory' if source is not None else ''})"
+        given = "" if source is None else ", env_factory"
+        if source is not None and source.success is not None:
+            given += f", success={source.success!r}"
+        self.resume_call = f"ovde.resume({os.fspath(folder)!r}{given})"
 
     def _event(self, event: Event) -> None:
         if self._bar is not None:
@@ -162,6 +165,8 @@ def train(
     if out is None:
         short = task.removeprefix(_core.python_task).replace("/", "-").replace(":", "-")
         out = _core.unused_folder(f"runs/{short}-{algorithm}-{_span(all_seeds)}")
+    if source is not None:
+        source.warn_if_not_repeatable()
     title = f"{algorithm} on {task}"
     with _Stage(task, source, workers, progress, title, len(all_seeds), out) as stage:
         finished = _core.train(
@@ -198,7 +203,10 @@ def resume(
         if env_factory is None:
             raise _core.InputError(f"{task} is a Python environment: resume(folder, env_factory)")
         if task.endswith("+goal") != (success is not None):
-            raise _core.InputError(f"{task}: success must be {'a key of info' if success is None else 'None'}, as before")
+            how = "without success=: leave it out"
+            if success is None:
+                how = "with success=: pass success=KEY, the key of info that tells whether the goal was reached"
+            raise _core.InputError(f"{task} was trained {how}")
         source = _gym.Source(env_factory, success)
     elif env_factory is not None:
         raise _core.InputError(f"{task} is a task of the library: resume(folder) without an environment")

@@ -25,8 +25,14 @@ Policy load_policy(const std::filesystem::path& path) {
       (std::filesystem::is_directory(path) ? finished_policy(path) : path).string());
 }
 
-py::array_t<double> act(Policy& policy, const Numbers& observations, int threads) {
+py::array_t<double> act(Policy& policy, const py::object& given, int threads) {
   const int inputs = policy.observation_size();
+  const Numbers observations = Numbers::ensure(given);
+  if (!observations) {
+    throw InputError("the observations are of type " +
+                     std::string(py::str(py::type::of(given).attr("__name__"))) +
+                     "; must be an array of numbers");
+  }
   if (observations.ndim() < 1 || observations.shape(observations.ndim() - 1) != inputs) {
     throw InputError("the last dimension of the observations must be " + std::to_string(inputs));
   }

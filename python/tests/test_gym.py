@@ -89,6 +89,15 @@ def test_goal(tmp_path, small, workers):
     assert np.isnan(without.curves["eval_success"]).all()
 
 
+def test_resume_says_whether_to_pass_success(tmp_path, small):
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "goal", success="reached", **small)
+    with pytest.raises(ovde.InputError, match="was trained with success=: pass success=KEY"):
+        ovde.resume(tmp_path / "goal", Line, epochs=2)
+    ovde.train(Line, "sac", epochs=1, out=tmp_path / "none", **small)
+    with pytest.raises(ovde.InputError, match="was trained without success=: leave it out"):
+        ovde.resume(tmp_path / "none", Line, success="reached", epochs=2)
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_goal_that_no_info_tells_is_a_warning(tmp_path, small, workers):
     with pytest.warns(RuntimeWarning, match=r"success='reach': .* had this key \(it had reached\)") as warned:
@@ -143,6 +152,13 @@ def test_resume_is_bit_exact(tmp_path, small, factory, workers, monkeypatch):
     assert_same_run(whole.folder, run.folder)
 
 
+def test_the_program_names_what_continues_the_run(tmp_path, small, program):
+    interrupted(Line, tmp_path / "x", small)
+    said = subprocess.run([program, "eval", str(tmp_path / "x")], capture_output=True, text=True)
+    assert said.returncode == 2
+    assert f'in Python, ovde.resume("{tmp_path / "x"}", env_factory) continues it\n' in said.stderr
+
+
 def refuse_to_unpickle(*_):
     raise AssertionError("unpickled")
 
@@ -156,8 +172,16 @@ def failed_in_an_episode(factory, folder, small):
     fault.unlink()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_episodes_that_do_not_follow_from_their_seed_are_a_warning(tmp_path, small, workers):
+    with pytest.warns(RuntimeWarning, match="Restless: .* two runs with the same seed will differ") as warned:
+        ovde.train(Restless, "sac", seeds=[0, 1], epochs=1, out=tmp_path / "x", workers=workers, **small)
+    assert len(warned) == 1
+
+
 def test_resume_says_why_an_episode_is_lost(tmp_path, small):
-    failed_in_an_episode(Restless, tmp_path / "x", small)
+    with pytest.warns(RuntimeWarning, match="do not follow from the seed"):
+        failed_in_an_episode(Restless, tmp_path / "x", small)
     with pytest.warns(RuntimeWarning, match="do not follow from the seed"):
         assert ovde.resume(tmp_path / "x", Restless).finished
 
@@ -404,7 +428,7 @@ class Stuck(Line):
             {HANGS[where]}
         return super().step(action)
 try:
-    ovde.train(Stuck, "sac", epochs=6, out="x", workers={workers}, name="Line", progress=False,
+    ovde.train(Stuck, "sac", epochs=6, out="x", workers={workers}, name="Line", progress=False, success="reached",
                checkpoint={{"epochs": 1}}, **{small!r})
 except KeyboardInterrupt:
     print("KeyboardInterrupt")
@@ -424,11 +448,11 @@ except KeyboardInterrupt:
     finally:
         process.kill()
     assert (process.returncode, out) == (0, "KeyboardInterrupt\n"), err
-    assert err.endswith("ovde: ended at once; its last checkpoint is kept: ovde.resume('x', env_factory)\n")
+    assert err.endswith("ovde: ended at once; its last checkpoint is kept: ovde.resume('x', env_factory, success='reached')\n")
 
     # the run continues from its last checkpoint
     assert list((tmp_path / "x/checkpoints").glob("checkpoint-*"))
-    assert ovde.resume(tmp_path / "x", Line, workers=workers).finished
+    assert ovde.resume(tmp_path / "x", Line, success="reached", workers=workers).finished
 
 
 def test_workers_have_the_arguments_of_the_program(tmp_path, small):

@@ -33,6 +33,12 @@ def test_file_and_folder_are_the_same(trained_run):
     np.testing.assert_array_equal(by_folder([1, 2]), by_file([1, 2]))
 
 
+@pytest.mark.parametrize("wrong", ["abc", [[1.0], [1.0, 2.0]]])
+def test_what_is_no_array_of_numbers_is_refused(trained_run, wrong):
+    with pytest.raises(ovde.InputError, match=f"observations are of type {type(wrong).__name__}; must be an array"):
+        trained_run.policy()(wrong)
+
+
 @pytest.mark.parametrize("wrong", [[1.0], [1.0, 2.0, 3.0], np.zeros((2, 3)), 1.0])
 def test_another_shape_is_refused(trained_run, wrong):
     with pytest.raises(ovde.InputError, match="last dimension of the observations must be 2"):

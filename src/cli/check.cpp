@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console/text.h"
 #include "env/png.h"
+#include "env/registry.h"
 #include "env/renderer.h"
 #include "env/task_check.h"
 #include "io/files.h"
@@ -53,6 +54,7 @@ void draw(const TaskCheck& check, const fs::path& file) {
 }  // namespace
 
 void run(const CheckCommand& command) {
+  refuse_model(command.file.string());
   const TaskCheck check = check_task_file(command.file.string(), command.steps, 0);
   print("{}: {}\n", printable(check.path), printable(check.summary));
   const int controlled = static_cast<int>(check.signals.action.size());

@@ -164,7 +164,9 @@ class CommandLine {
           synonym != nullptr && !synonym->answer.empty())
         throw InputError(fmt::format("unknown option '{}': {} ({} --help)", rest.front(),
                                      synonym->answer, name));
-      refuse_word("option", rest.front(), flags_of(command), name);
+      const bool train = command.get_name() == "train";
+      refuse_word("option", rest.front(), flags_of(command), name,
+                  train ? words_of_other_programs() : std::vector<std::string>());
     }
 
     std::vector<std::string> names;

@@ -19,9 +19,12 @@
 namespace ovde::cli {
 
 void refuse_word(const std::string& kind, const std::string& word,
-                 const std::vector<std::string>& valid, const std::string& command) {
+                 const std::vector<std::string>& valid, const std::string& command,
+                 const std::vector<std::string>& also) {
+  std::vector<std::string> near = valid;
+  near.insert(near.end(), also.begin(), also.end());
   throw InputError(fmt::format("unknown {} '{}'{}; valid: {} ({} --help)", kind, word,
-                               did_you_mean(word, valid), fmt::join(valid, ", "), command));
+                               did_you_mean(word, near), fmt::join(valid, ", "), command));
 }
 
 namespace {
@@ -279,7 +282,7 @@ void add_options(CLI::App* command, VerifyCommand& verify) {
       "Check an exported file against its contract and its run; fails if it differs");
   add_argument(command, "FILE", verify.file, "the C source, ONNX or safetensors file");
   add(command, "--run", verify.run, "DIR",
-      "folder of the run (the folder of FILE, if that is a run)");
+      "folder of the run or population (the folder of FILE, if that is one)");
 }
 
 void add_options(CLI::App* command, ReplayCommand& replay) {

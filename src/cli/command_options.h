@@ -20,8 +20,10 @@ using ParsedCommands = std::map<std::string, std::function<Command()>>;
 
 ParsedCommands add_commands(CLI::App& app);
 
-// InputError that names the nearest valid word. `command`: its --help lists them.
+// InputError that names the nearest valid word. `command`: its --help lists them. `also`: words
+// that are accepted, but not listed.
 [[noreturn]] void refuse_word(const std::string& kind, const std::string& word,
-                              const std::vector<std::string>& valid, const std::string& command);
+                              const std::vector<std::string>& valid, const std::string& command,
+                              const std::vector<std::string>& also = {});
 
 }  // namespace ovde::cli

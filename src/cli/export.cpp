@@ -24,10 +24,15 @@ constexpr Format kFormats[] = {{ExportFormat::c, "c", "C", ".c", ".c"},
                                 ".safetensors", "_exported.safetensors"}};
 
 const Format& chosen_format(const ExportCommand& command) {
-  if (command.format) return *std::ranges::find(kFormats, *command.format, &Format::option);
-  if (!command.out) return kFormats[0];
-  const std::string extension = fs::path(*command.out).extension().string();
+  const std::string extension = fs::path(command.out.value_or("")).extension().string();
   const auto found = std::ranges::find(kFormats, extension, &Format::extension);
+  if (command.format) {
+    const Format& chosen = *std::ranges::find(kFormats, *command.format, &Format::option);
+    if (found == std::end(kFormats) || found == &chosen) return chosen;
+    throw InputError(fmt::format("--out {}: '{}' is the extension of --format {}, not of {}",
+                                 *command.out, extension, found->option, chosen.option));
+  }
+  if (!command.out) return kFormats[0];
   if (found != std::end(kFormats)) return *found;
   throw InputError(fmt::format(
       "--out {}: unknown extension '{}'; valid: .c, .onnx, .safetensors, or choose a --format",

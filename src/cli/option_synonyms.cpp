@@ -73,6 +73,18 @@ const std::vector<Synonym>& option_synonyms() {
   return all;
 }
 
+std::vector<std::string> words_of_other_programs() {
+  std::vector<std::string> words;
+  for (const auto* all : {&synonyms(), &option_synonyms()}) {
+    for (const Synonym& each : *all) {
+      std::string word = "--" + each.word;
+      std::ranges::replace(word, '_', '-');
+      if (each.answer.empty()) words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
 void translate_options(std::vector<std::string>& words, const std::vector<std::string>& own,
                        std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -28,4 +28,7 @@ void translate_options(std::vector<std::string>& words, const std::vector<std::s
 // InputError where the key of a setting is the name of an option.
 void refuse_option_synonyms(const Setting& setting);
 
+// "--gamma", "--total-timesteps": the options of other programs that have a meaning here.
+std::vector<std::string> words_of_other_programs();
+
 }  // namespace ovde::cli

@@ -17,6 +17,7 @@
 #include "cli/console/text.h"
 #include "io/files.h"
 #include "io/shell.h"
+#include "run/run_folder.h"
 #include "run/run_status.h"
 
 namespace ovde::cli {
@@ -77,6 +78,11 @@ int run_program(int argc, char** argv) {
     std::visit([](const auto& command) { cli::run(command); }, cli::parse_command_line(argc, argv));
   } catch (const cli::Interrupted& error) {
     return complain(error.what(), cli::kInterrupted);
+  } catch (const FolderHoldsRun& error) {
+    std::string text = error.what() + std::string(" (--out)");
+    if (!error.unfinished.empty())
+      text += fmt::format("; {} continues it", cli::resume_command(error.unfinished));
+    return complain(text, kWrongInput);
   } catch (const OutputPathError& error) {
     return complain(error.what() + std::string(" (--out)"), kWrongInput);
   } catch (const UnfinishedRun& error) {

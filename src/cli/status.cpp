@@ -127,15 +127,20 @@ void run(const CleanCommand& command) {
       }
       try {
         const RunLock lock(run);
-        bytes += remove_checkpoints(run);
-        ++cleaned;
+        const std::uintmax_t removed = remove_checkpoints(run);
+        bytes += removed;
+        if (removed > 0) ++cleaned;
       } catch (const RunIsHeld&) {
         ++kept;
       }
     }
   }
-  print("removed the checkpoints of {}: {:.1f} MB\n", plural(cleaned, "finished run"),
-        static_cast<double>(bytes) / 1e6);
+  if (cleaned > 0) {
+    print("removed the checkpoints of {}: {:.1f} MB\n", plural(cleaned, "finished run"),
+          static_cast<double>(bytes) / 1e6);
+  } else {
+    print("no finished run has checkpoints\n");
+  }
   if (kept > 0) print("kept those of {}\n", plural(kept, "unfinished run"));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,6 +26,9 @@
 namespace ovde::cli {
 
 namespace {
+
+// where settings were given
+constexpr const char *kSet = "--set", *kStandard = "standard";
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds = seed_range(text);
@@ -63,6 +67,19 @@ std::vector<Setting> settings_of_file(const TrainCommand& command) {
   return settings;
 }
 
+// An option that is short for a key is not given together with --set of that key.
+void check_given_once(const TrainCommand& command, const Setting& set) {
+  const std::tuple<const char*, const char*, const std::optional<std::string>&> options[] = {
+      {"--task", "run.task", command.task},         {"--algo", "run.algorithm", command.algorithm},
+      {"--seed", "run.seed", command.seed},         {"--seeds", "run.seed", command.seeds},
+      {"--epochs", "train.epochs", command.epochs}, {"--steps", "train.epochs", command.steps}};
+  for (const auto& [option, key, value] : options) {
+    if (value && key == set.key)
+      throw InputError(fmt::format("--set {}={} and {} {} exclude each other", set.key,
+                                   to_string(set.value), option, *value));
+  }
+}
+
 // Later settings override earlier ones: the file, the options that are short for keys, then --set.
 std::vector<Setting> collect_settings(const TrainCommand& command) {
   std::vector<Setting> settings;
@@ -73,33 +90,22 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
   if (command.seed) settings.push_back({"run.seed", parse_value(*command.seed), "--seed"});
   if (command.epochs)
     settings.push_back({"train.epochs", parse_value(*command.epochs), "--epochs"});
-  for (const std::string& assignment : command.set) {
-    settings.push_back(parse_assignment(assignment, "--set"));
-    const std::string& key = settings.back().key;
-    if (command.seeds && key == "run.seed")
-      throw InputError(
-          fmt::format("--set {} and --seeds {} exclude each other", assignment, *command.seeds));
-    if (command.steps && key == "train.epochs")
-      throw InputError(
-          fmt::format("--set {} and --steps {} exclude each other", assignment, *command.steps));
-  }
+  for (const std::string& assignment : command.set)
+    settings.push_back(parse_assignment(assignment, kSet));
 
   for (Setting& setting : settings) {
     refuse_option_synonyms(setting);
     setting = translated(std::move(setting));
     check_form(setting);
+    if (setting.where == kSet) check_given_once(command, setting);
   }
   const auto given = [&](const char* key) {
     return std::ranges::find(settings, key, &Setting::key) != settings.end();
   };
   if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
-  if (!given("run.algorithm")) {
-    // docs/train.md says why
-    const std::string algorithm = Training().algorithm;
-    settings.push_back({"run.algorithm", algorithm, ""});
-    std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
-                 algorithm.c_str());
-  }
+  // docs/train.md says why
+  if (!given("run.algorithm"))
+    settings.push_back({"run.algorithm", Training().algorithm, kStandard});
   return settings;
 }
 
@@ -128,7 +134,12 @@ Config resolve_run(const TrainCommand& command) {
     const int epochs = epochs_for(*command.steps, resolve_config(settings).train);
     settings.push_back({"train.epochs", static_cast<double>(epochs), "--steps"});
   }
-  return resolve_config(settings);
+  Config config = resolve_config(settings);
+  if (std::ranges::find(settings, kStandard, &Setting::where) != settings.end()) {
+    std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
+                 config.algorithm.c_str());
+  }
+  return config;
 }
 
 // Without characters that a shell or a file system treats specially.

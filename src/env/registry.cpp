@@ -50,7 +50,7 @@ const Task& find_task_file(const std::string& id) {
 void refresh_task_file(const std::string&) {}
 void save_task_copy(const std::string&, const OptionValues&, const std::filesystem::path&) {}
 void use_task_copy(const std::string&, const std::string&, const std::filesystem::path&) {}
-bool task_file_changed(const std::string&, const OptionValues&) { return false; }
+std::string task_file_changes(const std::string&, const OptionValues&) { return ""; }
 TaskCheck check_task_file(const std::string& path, int, std::uint64_t) {
   find_task_file(path);
   return {};
@@ -94,13 +94,17 @@ const Task* registered_task(const std::string& id) {
   return found == registry().end() ? nullptr : &*found;
 }
 
+void refuse_model(const std::string& id) {
+  if (!id.ends_with(".xml")) return;
+  throw InputError(
+      fmt::format("{} is a model; a task file beside it says what is observed and rewarded "
+                  "(docs/task_files.md)",
+                  id));
+}
+
 const Task& find_task(const std::string& id) {
   if (is_task_file(id)) return find_task_file(id);
-  if (id.ends_with(".xml"))
-    throw InputError(
-        fmt::format("{} is a model; a task file beside it says what is observed and rewarded "
-                    "(docs/task_files.md)",
-                    id));
+  refuse_model(id);
   const std::string name = id.substr(0, id.find(':'));
   if (const Task* task = registered_task(id)) {
     if (name.size() == id.size()) return *task;

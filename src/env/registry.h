@@ -23,6 +23,8 @@ inline constexpr std::string_view kPythonTask = "python/";
 inline bool is_task_file(const std::string& id) { return id.ends_with(".toml"); }
 // The configuration key with the SHA-256 of the run's task file.
 inline constexpr const char* kTaskDigest = "task.sha256";
+// InputError if it is a model, "robot.xml", in place of a task.
+void refuse_model(const std::string& id);
 // Reads it at the first call; InputError with file and line if it is wrong.
 const Task& find_task_file(const std::string& id);
 // Reads it for a new run, again if it has changed. Tasks that were found before stay valid and as
@@ -35,8 +37,9 @@ void save_task_copy(const std::string& id, const OptionValues& options,
 // Registers the copy in `folder`, if there is one, as the task `id` with this SHA-256.
 void use_task_copy(const std::string& id, const std::string& sha256,
                    const std::filesystem::path& folder);
-// Whether the task file still exists and differs from the run's copy.
-bool task_file_changed(const std::string& id, const OptionValues& options);
+// Which of its files differ from the run's copy or are missing, "arm.xml is missing"; empty: none,
+// or the task file itself is not there.
+std::string task_file_changes(const std::string& id, const OptionValues& options);
 
 // The built-in tasks.
 Task grid_chaos_task();

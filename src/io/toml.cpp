@@ -104,6 +104,14 @@ toml::table parse_toml_table(const std::string& text, const std::string& file_na
   }
 }
 
+void refuse_task_file(const toml::table& top, const std::string& file_name) {
+  if (!top.contains("model") || !top.contains("reward")) return;
+  throw InputError(
+      fmt::format("{0} is a task file: ovde train takes it as its task, a plan as the "
+                  "task of a row, task = \"{0}\"",
+                  file_name));
+}
+
 std::string text_of(const toml::key& key) { return show_beyond_ascii(key.str()); }
 
 std::optional<std::string> text_of(const toml::node& node) {
@@ -162,7 +170,9 @@ void flatten(const toml::table& from, const std::string& prefix,
 
 std::vector<Setting> parse_toml(const std::string& text, const std::string& file_name) {
   std::vector<Setting> settings;
-  flatten(TomlReader(file_name), parse_toml_table(text, file_name), "", settings);
+  const toml::table top = parse_toml_table(text, file_name);
+  refuse_task_file(top, file_name);
+  flatten(TomlReader(file_name), top, "", settings);
   return settings;
 }
 

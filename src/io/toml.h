@@ -35,6 +35,9 @@ namespace ovde {
 // InputError with file and line where the text is not TOML.
 toml::table parse_toml_table(const std::string& text, const std::string& file_name);
 
+// InputError if this is a task file, given in place of a configuration or a plan.
+void refuse_task_file(const toml::table& top, const std::string& file_name);
+
 // Texts of a parsed table; the library's own getters lose characters beyond ASCII.
 std::string text_of(const toml::key& key);
 std::optional<std::string> text_of(const toml::node& node);  // nullopt: not a string

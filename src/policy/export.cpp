@@ -85,6 +85,12 @@ void check_run(const Exported& file, const std::string& bytes, const fs::path& r
     throw Error(fmt::format("{} differs from a new export of {}", name, policy.string()));
 }
 
+fs::path agent_of(const fs::path& population, std::uint64_t seed, const std::string& name) {
+  if (const auto agent = find_agent(population, seed)) return *agent;
+  throw InputError(fmt::format("{} has seed {}, and {} has no agent with this seed", name, seed,
+                               population.string()));
+}
+
 void check_header(const fs::path& source, const Exported& file) {
   const fs::path header = header_of(source);
   if (file.format != ExportFormat::c || header == source || !is_there(header)) return;
@@ -188,10 +194,10 @@ Verified verify_export(const fs::path& file, const std::optional<fs::path>& run)
   if (exported.contract.tests.empty() || !(exported.contract.tolerance <= 1))
     throw Error(fmt::format("{}: its contract tests nothing", name));
   Verified verified{exported.contract, exported.format, check_tests(exported, name), run};
-  if (!run) {
-    const fs::path beside = fs::absolute(file).parent_path();
-    if (holds_config(beside)) verified.run = beside;
-  }
+  const fs::path beside = fs::absolute(file).parent_path();
+  if (!run && (holds_config(beside) || holds_population(beside))) verified.run = beside;
+  if (verified.run && holds_population(*verified.run))
+    verified.run = agent_of(*verified.run, exported.contract.seed, name);
   if (verified.run) check_run(exported, bytes, *verified.run, name);
   check_header(file, exported);
   return verified;

@@ -68,6 +68,36 @@ bool holds_run(const fs::path& folder) {
   return !agent_folders(folder).empty();
 }
 
+// The run that can be resumed. Empty: it is finished or cannot be read, its environment is
+// Python's, or it failed and its task file may be the reason.
+fs::path run_to_resume(const fs::path& folder) {
+  if (!holds_config(folder) && !holds_population(folder)) return {};
+  const std::vector<RunStatus> agents = run_status(folder);
+  const bool resumable = std::ranges::any_of(agents, [](const RunStatus& agent) {
+    if (agent.task.starts_with(kPythonTask)) return false;
+    return agent.state == RunState::interrupted ||
+           (agent.state == RunState::failed && !is_task_file(agent.task));
+  });
+  return resumable || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
+}
+
+// A run that was killed before it had a config.toml leaves its lock, the copy of its task and an
+// unfinished file.
+bool is_of_killed_start(const fs::path& path) {
+  const fs::path name = path.filename();
+  return name == kLockFile || name == kTaskFolder || name.extension() == ".tmp";
+}
+
+void check_empty(const fs::path& folder) {
+  if (!is_folder(folder)) return;
+  const std::vector<fs::path> inside = paths_in(folder);
+  if (inside.empty()) return;
+  if (has_file(folder, kLockFile) && std::ranges::all_of(inside, is_of_killed_start)) return;
+  throw OutputPathError(
+      fmt::format("folder {} is not empty; a run needs a folder of its own, such as {}",
+                  folder.string(), unused_folder(folder / "run").string()));
+}
+
 }  // namespace
 
 bool has_file(const fs::path& folder, const char* name) {
@@ -79,7 +109,7 @@ bool has_file(const fs::path& folder, const char* name) {
   return fs::is_regular_file(status);
 }
 
-void check_new_run_folder(const fs::path& folder) {
+void check_output_folder(const fs::path& folder) {
   if (folder.empty()) throw OutputPathError("a run needs a folder with a name");
   // the existing part of the path must be a writable folder
   std::error_code error;
@@ -98,8 +128,14 @@ void check_new_run_folder(const fs::path& folder) {
 
 void check_holds_no_run(const fs::path& folder) {
   if (!holds_run(folder)) return;
-  throw OutputPathError(
-      fmt::format("folder {} already holds a run; choose another", folder.string()));
+  throw FolderHoldsRun(
+      fmt::format("folder {} already holds a run; choose another", folder.string()),
+      run_to_resume(folder));
+}
+
+void check_new_run_folder(const fs::path& folder) {
+  check_output_folder(folder);
+  check_empty(folder);
 }
 
 void ensure_new_run_folder(const fs::path& folder) {

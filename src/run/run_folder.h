@@ -6,11 +6,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "act/policy_file.h"
 #include "base/file_system.h"
 #include "config/config.h"
+#include "io/files.h"
 #include "io/folder.h"
 
 namespace ovde {
@@ -24,13 +26,23 @@ inline constexpr const char* kTaskFolder = "task";  // copy of the task file and
 // be called config.toml. InputError if the file system reports an error.
 bool has_file(const fs::path& folder, const char* name);
 
+class FolderHoldsRun : public OutputPathError {
+ public:
+  FolderHoldsRun(const std::string& message, fs::path unfinished)
+      : OutputPathError(message), unfinished(std::move(unfinished)) {}
+  fs::path unfinished;  // the run that can be resumed; empty: there is none
+};
+
 // InputError if `folder` already holds a run or cannot be written to. Creates nothing.
+void check_output_folder(const fs::path& folder);
+
+// The same, and InputError if the folder is not empty.
 void check_new_run_folder(const fs::path& folder);
 
-// InputError if `folder` holds a run.
+// FolderHoldsRun if `folder` holds a run.
 void check_holds_no_run(const fs::path& folder);
 
-// Both checks, then makes the folder.
+// check_new_run_folder(), then makes the folder.
 void ensure_new_run_folder(const fs::path& folder);
 
 // Whether it is the folder of one agent: it has a config.toml.

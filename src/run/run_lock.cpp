@@ -95,7 +95,7 @@ void RunLock::announce() {
 }
 
 void RunLock::check_free(const fs::path& agent) const {
-  if (!has_path(file_, agent / kLockFile) && is_held(agent)) refuse_held(agent);
+  if (!has_path(file_, agent / kLockFile)) check_not_held(agent);
 }
 
 void RunLock::cover(const fs::path& agent) {
@@ -116,6 +116,10 @@ void RunLock::cover(const fs::path& agent) {
 bool RunLock::is_held(const fs::path& run) {
   const Descriptor file(run / kLockFile, O_RDONLY | O_NONBLOCK);  // it may be a pipe
   return file.valid() && is_locked(file);
+}
+
+void RunLock::check_not_held(const fs::path& run) {
+  if (is_held(run)) refuse_held(run);
 }
 
 }  // namespace ovde

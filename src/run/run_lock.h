@@ -45,6 +45,8 @@ class RunLock {
 
   // Whether a process is writing the run. Does not take the lock.
   static bool is_held(const fs::path& run);
+  // RunIsHeld, which names the process, if one is writing the run.
+  static void check_not_held(const fs::path& run);
 
  private:
   fs::path path_;

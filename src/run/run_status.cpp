@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "env/registry.h"
 #include "run/progress_csv.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
@@ -145,11 +146,26 @@ fs::path finished_policy(const fs::path& folder) {
   const RunStatus status = status_of(folder);
   if (status.state == RunState::unreadable) throw InputError(status.message);
   if (status.state == RunState::finished) refuse_missing_policy(policy, folder);
-  const std::string how_far = fmt::format("{} holds no policy yet: it is at epoch {} of {}",
-                                          folder.string(), status.epochs_done, status.epochs);
-  const bool training = status.state == RunState::training;
-  throw UnfinishedRun(training ? how_far + "; another process is training it" : how_far,
-                      training ? fs::path() : whole_run(folder));
+  const bool failed = status.state == RunState::failed;
+  std::string how_far =
+      fmt::format("{} holds no policy yet: it {} epoch {} of {}", folder.string(),
+                  failed ? "failed at" : "is at", status.epochs_done, status.epochs);
+  if (failed) how_far += ": " + status.message;
+  fs::path to_resume = whole_run(folder);
+  if (status.state == RunState::training) {
+    how_far += "; another process is training it";
+    to_resume.clear();
+  } else if (failed && is_task_file(status.task)) {  // the task may be the reason
+    how_far +=
+        "; a resumed run keeps the task that it began with: after a change of the task, begin a "
+        "new run";
+    to_resume.clear();
+  } else if (status.task.starts_with(kPythonTask)) {
+    how_far += fmt::format("; in Python, ovde.resume(\"{}\", env_factory) continues it",
+                           to_resume.string());
+    to_resume.clear();
+  }
+  throw UnfinishedRun(how_far, to_resume);
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {

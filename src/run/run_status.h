@@ -44,7 +44,7 @@ class UnfinishedRun : public InputError {
  public:
   UnfinishedRun(const std::string& how_far, fs::path run)
       : InputError(how_far), run(std::move(run)) {}
-  fs::path run;  // the folder to be resumed; empty: it is being trained
+  fs::path run;  // the folder to be resumed; empty: the message says what to do instead
 };
 
 // policy.safetensors of the run of one agent in `folder`. InputError where there is none, or it

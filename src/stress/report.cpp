@@ -79,7 +79,8 @@ class StressWriter {
       std::vector<std::vector<std::string>> lines = {{"return at severity"}};
       for (std::size_t s = 1; s < severities().size(); ++s)
         lines[0].push_back(fmt::format("{:g}", severities()[s]));
-      lines[0].insert(lines[0].end(), {"worst tenth", "half lost at"});
+      lines[0].insert(lines[0].end(),
+                      {fmt::format("worst tenth at {:g}", severities().back()), "half lost at"});
       for (std::size_t d = 0; d < test_.disturbances.size(); ++d) {
         const StressProfile& profile = results_.profiles[g][d];
         auto& line = lines.emplace_back(1, test_.disturbances[d].name);

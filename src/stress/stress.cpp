@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -47,25 +48,38 @@ struct Candidate {
   RunKind kind;  // all its settings, those of its disturbances too
 };
 
-std::vector<Candidate> find_policies(const std::vector<fs::path>& paths) {
+// Runs that are not finished and folders without runs are left out, unless there are no others.
+std::vector<Candidate> find_policies(const std::vector<fs::path>& paths,
+                                     std::vector<std::string>& left_out) {
   std::vector<Candidate> out;
-  for (const fs::path& path : paths) {
+  std::exception_ptr unfinished;
+  const auto add = [&](FoundRun&& run, const fs::path& policy, bool is_file) {
     std::error_code ignored;
+    const auto same = [&](const Candidate& other) {
+      return fs::equivalent(other.file, policy, ignored);
+    };
+    if (std::ranges::any_of(out, same)) return;
+    RunKind kind = run.column;
+    kind.asked.insert(run.row.asked.begin(), run.row.asked.end());
+    if (is_file && policy.filename() != kPolicyFile) kind.base += " " + policy.filename().string();
+    out.push_back({std::move(run), policy, std::move(kind)});
+  };
+  for (const fs::path& path : paths) {
     const bool file = is_file(path);
     const fs::path folder = file ? policy_of_run(path).run : path;
-    for (FoundRun& run : find_runs(std::span(&folder, 1))) {
-      const fs::path policy = file ? path : policy_of_run(run.folder).file;
-      const auto same = [&](const Candidate& other) {
-        return fs::equivalent(other.file, policy, ignored);
-      };
-      if (std::ranges::any_of(out, same)) continue;
-      RunKind kind = run.column;
-      kind.asked.insert(run.row.asked.begin(), run.row.asked.end());
-      if (file && policy.filename() != kPolicyFile) kind.base += " " + policy.filename().string();
-      out.push_back({std::move(run), policy, std::move(kind)});
+    for (FoundRun& run : find_runs(std::span(&folder, 1), left_out)) {
+      try {
+        add(std::move(run), file ? path : policy_of_run(run.folder).file, file);
+      } catch (const UnfinishedRun& error) {
+        if (!unfinished) unfinished = std::current_exception();
+        left_out.push_back(fmt::format("not counted: {}", error.what()));
+      }
     }
   }
-  if (out.empty()) throw InputError("no run given");
+  if (out.empty() && unfinished) std::rethrow_exception(unfinished);
+  if (out.empty())
+    throw InputError(left_out.empty() ? "no run given"
+                                      : fmt::format("{}", fmt::join(left_out, "; ")));
   return out;
 }
 
@@ -266,17 +280,19 @@ StressTest plan_stress(StressRequest request) {
   if (request.episodes < 1) throw InputError("episodes: must be at least 1");
   StressTest test;
   test.request = std::move(request);
-  const std::vector<Candidate> policies = find_policies(test.request.runs);
+  std::vector<std::string> runs_left_out;
+  const std::vector<Candidate> policies = find_policies(test.request.runs, runs_left_out);
   const Config& config = policies.front().run.config;
   make_environment(config);  // refuses a task of another program
   check_same_task(policies);
-  check_new_run_folder(test.request.out);
+  check_output_folder(test.request.out);
 
   test.task = config.task;
   test.has_goal = find_task(config.task).has_goal;
   test.starts = episode_starts(test.request.seed, test.request.episodes);
   const auto settings = undisturbed_settings(policies.front().run.folder);
   choose_disturbances(settings, test);
+  test.left_out.insert(test.left_out.begin(), runs_left_out.begin(), runs_left_out.end());
 
   const auto random =
       std::make_shared<StressPolicy>(StressPolicy{kRandomRun, {}, id_of("random", config)});

@@ -44,7 +44,9 @@ struct StressTest {
   bool has_goal = false;
   std::vector<StressGroup> groups;
   std::vector<StressAxis> disturbances;
-  std::vector<std::string> left_out;  // standard disturbances that the task cannot have, and why
+  // Unfinished runs, folders without runs, and standard disturbances that the task cannot have;
+  // why.
+  std::vector<std::string> left_out;
   std::vector<EpisodeStart> starts;
   // Random actions without disturbance; then, for each policy, the point without disturbance and
   // those of each disturbance by severity.

@@ -17,7 +17,7 @@ namespace {
 
 void check_finite(double value, const char* what, const EpochLoop& run) {
   if (std::abs(value) <= std::numeric_limits<float>::max()) return;
-  throw Error(fmt::format("{} is {}{}: {}", what, std::isnan(value) ? std::abs(value) : value,
+  throw Error(fmt::format("{} is {}{}, {}", what, std::isnan(value) ? std::abs(value) : value,
                           std::isfinite(value) ? ", too large for 32 bits" : "", run.where()));
 }
 
@@ -33,7 +33,7 @@ auto guarded(const char* what, Call call, Where where) {
   try {
     return call();
   } catch (const std::exception& error) {
-    throw Error(fmt::format("{} failed: {}: {}", what, error.what(), where()));
+    throw Error(fmt::format("{} failed: {}; {}", what, error.what(), where()));
   }
 }
 
@@ -240,10 +240,10 @@ void EpochLoop::advance(const Decision& decision) {
   collected_.shift += decision.shift;
   add_move(decision.step, now.last_move);
 
+  ++env_steps_;
   const Step step = guarded(
       "the environment", [&] { return now.env->step(action_, next_observation_); },
       [this] { return where(); });
-  ++env_steps_;
   check_finite(step.reward, "a reward", *this);
   for (const double x : next_observation_) check_finite(x, "an observation", *this);
   agent_->remember(now.observation, action_, step.reward, next_observation_, step.terminated,
@@ -311,11 +311,11 @@ bool EpochLoop::advance_evaluation(std::int64_t steps, const std::atomic<bool>& 
 
 void EpochLoop::report_evaluation() {
   if (!evaluation_finite_)
-    throw Error("an observation of the evaluation is not finite: " + where_evaluated());
+    throw Error("an observation of the evaluation is not finite, " + where_evaluated());
   const EvaluationResult& result = evaluation_->result();
   for (const double x : result.returns) {
     if (!std::isfinite(x))
-      throw Error(fmt::format("a return of the evaluation is {}: {}", x, where_evaluated()));
+      throw Error(fmt::format("a return of the evaluation is {}, {}", x, where_evaluated()));
   }
   const auto episodes = static_cast<double>(result.returns.size());
   learnt_->eval_return_mean = mean(result.returns);
@@ -374,8 +374,8 @@ void EpochLoop::check_parameters() const {
 }
 
 std::string EpochLoop::where(int epoch, std::uint64_t update, std::int64_t env_step) const {
-  return fmt::format("task {}, seed {}, epoch {}, environment step {}, update {}", config_.task,
-                     seed_, epoch, env_step, update);
+  return fmt::format("in the run of {} with seed {}: epoch {}, environment step {}, update {}",
+                     config_.task, seed_, epoch + 1, env_step, update);
 }
 
 std::string EpochLoop::where_evaluated() const {

@@ -245,7 +245,7 @@ void LockstepGroup::finish_epoch() {
     agents_[i]->policy_restored();
     const PopulationReport& report = reports[i];
     if (report.first_bad != 0)
-      throw Error("a loss is not finite: " + loop(i).where(report.first_bad));
+      throw Error("a loss is not finite, " + loop(i).where(report.first_bad));
     loop(i).finish_updates(report.update, report.value);
     slots_[i]->run->end_updates();
     slots_[i]->run->save_if_due();

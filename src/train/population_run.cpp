@@ -68,6 +68,7 @@ bool has_ended(const fs::path& folder, const RunPlan& plan) {
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const fs::path& folder, const std::string& command) {
   check_seeds(seeds);
+  RunLock::check_not_held(folder);
   check_new_run_folder(folder);
   return {config, seeds, folder, true, command};
 }
@@ -165,11 +166,13 @@ void PopulationRun::open_agents() {
   if (plan_.is_new)
     save_task_copy(plan_.config.task, plan_.config.task_options, plan_.folder / kTaskFolder);
   std::vector<std::string> warnings;
-  if (!plan_.is_new && task_file_changed(plan_.config.task, plan_.config.task_options)) {
-    warnings.push_back(
-        fmt::format("{} has changed since the run began; the run continues with its "
-                    "own copy in {}",
-                    plan_.config.task, (plan_.folder / kTaskFolder).string()));
+  if (!plan_.is_new) {
+    const std::string changes = task_file_changes(plan_.config.task, plan_.config.task_options);
+    if (!changes.empty()) {
+      warnings.push_back(fmt::format(
+          "{}; the run continues with its own copy in {}; a changed task needs a new run", changes,
+          (plan_.folder / kTaskFolder).string()));
+    }
   }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const fs::path folder = folder_of(i);

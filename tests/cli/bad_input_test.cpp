@@ -94,6 +94,10 @@ TEST(BadInput, SeedsAndEpochs) {
       {kTrain + "--n-seeds 0", {"--n-seeds", "1 to 10000"}},
       {kTrain + "--steps 2000 --set train.epochs=1",
        {"--set train.epochs=1 and --steps 2000 exclude each other"}},
+      {kTrain + "--epochs 1 --set train.epochs=5",
+       {"--set train.epochs=5 and --epochs 1 exclude each other"}},
+      {kTrain + "--seed 1 --set run.seed=2", {"--set run.seed=2 and --seed 1 exclude each other"}},
+      {kTrain + "--set run.algorithm=td3", {"--set run.algorithm=", "and --algo "}},
       {kTrain + "--seeds 3-", {"--seeds 3-", "such as 0-9"}},
       {kTrain + "--seeds 0-1 --set run.seed=5", {"--set run.seed=5 and --seeds 0-1 exclude"}},
       {kTrain + "--seeds 5-2", {"A <= B"}},
@@ -238,6 +242,7 @@ TEST(BadInput, Folders) {
       {
           {kTrain + "--out single", {"folder single already holds a run; choose another (--out)"}},
           {kTrain + "--out many", {"folder many already holds a run"}},
+          {kTrain + "--out .", {"folder . is not empty", "such as ./run (--out)"}},
           {kTrain + "--out file", {"cannot write to folder file"}},
           {kTrain + "--out file/run", {"cannot write to folder file/run"}},
           {kTrain + "--out /proc/ovde", {"cannot write to folder /proc/ovde"}},

@@ -127,6 +127,7 @@ TEST(SlowExport, RefusesInOneLineAndWritesNothing) {
           {"run --format onx", {"unknown format 'onx' (did you mean onnx?)"}},
           {"run --format c --out policy.h", {"policy.h: the header would have the same name"}},
           {"run --out mine.onnx --format onnx --name 2nd", {"--name 2nd"}},
+          {"run --out z.c --format onnx", {"'.c' is the extension of --format c, not of onnx"}},
       },
       program, "export ");
   EXPECT_EQ(read_file(program.folder() / "mine.c"), "mine\n");
@@ -169,10 +170,17 @@ TEST(SlowExport, AgentsOfAPopulation) {
   EXPECT_NE(median.out.find("seed " + scores[1].second + ": sac on"), std::string::npos)
       << median.out << median.err;
   EXPECT_EQ(program.run("verify m.onnx --run population/seed_" + scores[1].second).code, 0);
+  const Outcome verified = program.run("verify m.onnx --run population");
+  EXPECT_EQ(verified.code, 0) << verified.err;
+  expect_words(verified.out,
+               {"population/seed_" + scores[1].second + "/policy.safetensors has the"});
   ASSERT_EQ(program.run("export population --agent all --format onnx").code, 0);
   for (const std::string seed : {"3", "4", "5"})
     EXPECT_TRUE(std::filesystem::exists(program.folder() / "population" / ("seed_" + seed) /
                                         "policy.onnx"));
+  program.shell("rm -r population/seed_" + scores[1].second);
+  expect_words(program.run("verify m.onnx --run population").err,
+               {"m.onnx has seed " + scores[1].second + ", and population has no agent with this"});
 }
 
 TEST(SlowExport, EveryFormatIsVerifiedAgainstItsRun) {

@@ -36,6 +36,26 @@ TEST(FirstHour, RepeatedCommandsGetNumberedFolders) {
   }
 }
 
+TEST(FirstHour, ARepeatedCommandIsToldWhatContinuesTheRun) {
+  const Program program;
+  const std::string command = kFirstRun + "--epochs 2 --out run";
+  ASSERT_EQ(program.run(command).code, 0);
+  EXPECT_EQ(program.run(command).err,
+            "ovde: folder run already holds a run; choose another (--out)\n");
+  for (const char* file : {"summary.json", "state.json"})
+    fs::remove(program.folder() / "run" / file);
+  EXPECT_EQ(program.run(command).err,
+            "ovde: folder run already holds a run; choose another (--out); "
+            "ovde train --resume run continues it\n");
+
+  const Outcome held = program.shell(
+      "('" OVDE_PROGRAM "' " + kFirstRun + "--epochs 10000 --out held >/dev/null 2>&1 & pid=$!; " +
+      wait_until("[ -e held/progress.csv ]") + "'" OVDE_PROGRAM "' " + kFirstRun +
+      "--out held; code=$?; kill -9 $pid; exit $code)");
+  EXPECT_EQ(held.code, 2);
+  expect_words(held.err, {"another process (pid ", ") is writing the run in held"});
+}
+
 TEST(FirstHour, SeedsMayBeAList) {
   const Program program;
   const Outcome outcome = program.run(kFirstRun + "--epochs 1 --seeds 0,2-3");

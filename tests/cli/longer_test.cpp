@@ -32,6 +32,7 @@ TEST(SlowLonger, CleanGivesTheSpaceOfFinishedRunsBack) {
   const Outcome cleaned = program.run("clean runs");
   ASSERT_EQ(cleaned.code, 0) << cleaned.err;
   expect_words(cleaned.out, {"of 2 finished runs", "kept those of 1 unfinished run"});
+  EXPECT_TRUE(program.run("clean runs").out.starts_with("no finished run has checkpoints\n"));
   EXPECT_TRUE(fs::is_empty(program.folder() / "runs/finished/seed_0/checkpoints"));
   EXPECT_FALSE(fs::is_empty(program.folder() / "runs/left/checkpoints"));
   expect_words(program.run("train --resume runs/finished --epochs 3").err,

@@ -60,6 +60,7 @@ TEST(OptionSynonyms, OtherNamesAreExplained) {
           {grid + "--ent-coef 0.2", {"'--ent-coef'", "train.temperature"}},
           {grid + "--alpha 0.2", {"'--alpha'", "train.temperature", "explore.alpha"}},
           {grid + "--policy-lr 3e-4", {"train.learning_rate"}},
+          {grid + "--gama 0.9", {"unknown option '--gama' (did you mean --gamma?)"}},
           {grid + "--cuda", {"--device cuda"}},
           {grid + "--set total_timesteps=1e6", {"--steps"}},
           {grid + "--set eval_freq=1000", {"train.eval_epochs"}},

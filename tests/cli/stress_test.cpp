@@ -31,7 +31,25 @@ TEST(SlowStress, PrintsATableAndContinues) {
   EXPECT_TRUE(json.out.starts_with("{\"version\":")) << json.out;
   EXPECT_TRUE(std::filesystem::exists(program.folder() / "runs/stress/stress.html"));
 
-  expect_refusals({{"", {"DIR is required"}},
+  // unfinished runs and folders without runs are left out
+  ASSERT_EQ(
+      program.run("train --task GridChaos-v0:s --algo sac --epochs 1 --out new" + small_flags())
+          .code,
+      0);
+  std::filesystem::remove(program.folder() / "new/summary.json");
+  const Outcome some = program.run(
+      "stress runs/stress new dsac --disturb delay --severities 1 "
+      "--episodes 2");
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_TRUE(
+      some.out.starts_with("there is no run in runs/stress\n"
+                           "not counted: new holds no policy yet: it is at epoch 1 of 1\n"))
+      << some.out;
+  expect_words(some.out, {"dsac on GridChaos-v0:s: 2 runs", "worst tenth at 1"});
+
+  expect_refusals({{"runs/stress", {"there is no run in runs/stress"}},
+                   {"new", {"new holds no policy yet", "ovde train --resume new continues it"}},
+                   {"", {"DIR is required"}},
                    {"dsac --disturb winds", {"unknown disturbance 'winds'"}},
                    {"dsac --disturb push.velocity=-1", {"push.velocity"}},
                    {"dsac --disturb 'delay.action=[4,0]'", {"delay.action"}},

@@ -84,9 +84,9 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   change("weight = -0.02", "weight = -0.5");
   const Outcome resumed = program_.run("train --resume run --epochs 3");
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_NE((resumed.out + resumed.err).find("balancer.toml has changed since the run began"),
-            std::string::npos)
-      << resumed.out << resumed.err;
+  EXPECT_EQ(resumed.err,
+            "ovde: warning: balancer.toml has changed since the run began; the run continues with "
+            "its own copy in run/task; a changed task needs a new run\n");
 
   // on another machine the file itself is not there
   fs::remove(program_.folder() / "balancer.toml");
@@ -103,6 +103,27 @@ TEST_F(SlowTaskFile, RunsKeepTheirCopyAndTellAChange) {
   const std::string code = read_file(program_.folder() / "gait.c");
   for (const char* expected : {"trunk_gravity_z", "gyro_x", "5 rad/s", "command_speed", "0.5 N m"})
     EXPECT_NE(code.find(expected), std::string::npos) << expected;
+}
+
+TEST_F(SlowTaskFile, ResumeNamesTheFileThatDiffers) {
+  ASSERT_EQ(train("--epochs 1 --out run").code, 0);
+  std::ofstream(program_.folder() / "balancer.xml", std::ios::app) << "<!-- heavier -->";
+  EXPECT_TRUE(program_.run("train --resume run --epochs 2")
+                  .err.starts_with("ovde: warning: balancer.xml has changed since the run began;"));
+  fs::remove(program_.folder() / "balancer.xml");
+  EXPECT_TRUE(program_.run("train --resume run --epochs 3")
+                  .err.starts_with("ovde: warning: balancer.xml is missing;"));
+}
+
+TEST_F(SlowTaskFile, AFailedRunNeedsANewOneForAChangedTask) {
+  change("exp(-sensor(\"gyro\").z^2)", "log(0.05 - time)");
+  const Outcome failed = train("--epochs 2 --out run");
+  ASSERT_EQ(failed.code, 1) << failed.err;
+  const Outcome exported = program_.run("export run");
+  expect_words(exported.err, {"run holds no policy yet: it failed at epoch 0 of 2: ",
+                              "balancer.toml", "after a change of the task, begin a new run\n"});
+  EXPECT_EQ(train("--epochs 2 --out run").err,
+            "ovde: folder run already holds a run; choose another (--out)\n");
 }
 
 TEST_F(SlowTaskFile, TheConfigurationOfARunTrainsItsCopy) {
@@ -124,6 +145,20 @@ TEST_F(SlowTaskFile, TheConfigurationOfARunTrainsItsCopy) {
   for (const char* name : {"balancer.toml", "balancer.xml"}) fs::remove(program_.folder() / name);
   EXPECT_EQ(again("", "without_file"), copy);
   EXPECT_EQ(again(" --epochs 3", "longer"), copy);
+}
+
+TEST_F(SlowTaskFile, FilesInTheWrongPlaceAreNamed) {
+  const std::string answer = "balancer.toml is a task file: ovde train takes it as its task";
+  expect_refusals({{"train --config balancer.toml", {answer}},
+                   {"study run balancer.toml", {answer, "task = \"balancer.toml\""}},
+                   {"check balancer.xml", {"balancer.xml is a model; a task file beside it says"}},
+                   {"check nowhere.toml", {"nowhere.toml"}},
+                   {"train --task nowhere.toml", {"nowhere.toml"}}},
+                  program_);
+  change("model = \"balancer.xml\"", "model = \".\"");
+  expect_words(
+      program_.run("check balancer.toml").err,
+      {"balancer.toml:2: the model '.' is a folder; must be a file, such as balancer.xml"});
 }
 
 TEST_F(SlowTaskFile, StudiesFindItBesideThePlan) {

@@ -448,10 +448,10 @@ TEST_F(OneTaskFile, ChangesAreTakenByANewTaskOnly) {
   const std::string file = changed("40", "50");
   const Task& first = find_task(file);
   const OptionValues options(first.options);
-  EXPECT_FALSE(task_file_changed(file, options));
+  EXPECT_EQ(task_file_changes(file, options), "");
   changed("40", "60");
   EXPECT_EQ(find_task(file).horizon, 50);
-  EXPECT_TRUE(task_file_changed(file, options));
+  EXPECT_EQ(task_file_changes(file, options), file + " has changed since the run began");
   refresh_task_file(file);
   EXPECT_EQ(find_task(file).horizon, 60);
   EXPECT_EQ(first.horizon, 50);

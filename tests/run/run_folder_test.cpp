@@ -35,6 +35,25 @@ TEST(RunFolder, RefusesAFolderWithARun) {
   }
 }
 
+TEST(RunFolder, RefusesAFolderThatIsNotEmpty) {
+  for (const char* name : {"notes.txt", "task/robot.toml", "report.html", "dsac/config.toml"}) {
+    const TemporaryFolder folder;
+    fs::create_directories((folder.path() / name).parent_path());
+    write_file_atomically(folder.path() / name, std::string("x"));
+    expect_words(message_of<InputError>([&] { check_new_run_folder(folder.path()); }),
+                 {"is not empty; a run needs a folder of its own, such as ", "/run"});
+    EXPECT_NO_THROW(check_output_folder(folder.path()));
+  }
+}
+
+TEST(RunFolder, AcceptsWhatAKilledStartLeaves) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "task");
+  for (const char* name : {"lock", "task/robot.toml", "config.toml.tmp"})
+    write_file_atomically(folder.path() / name, std::string("x"));
+  EXPECT_NO_THROW(ensure_new_run_folder(folder.path()));
+}
+
 TEST(RunFolder, RefusesAFolderThatCannotBeMade) {
   const TemporaryFolder folder;
   write_file_atomically(folder.path() / "file", std::string("x"));

@@ -152,11 +152,10 @@ TEST_F(SlowCheckpoints, FailureToSaveOneAgentSavesTheOthers) {
 // The n-th write of a checkpoint finds no space.
 TEST_F(SlowCheckpoints, FullDiskKeepsTheLastOne) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  fs::create_directories(run() / "checkpoints");
+  EXPECT_FALSE(train_until(request(run()), 3));
   const fs::path beside = checkpoint(4).string() + ".tmp";
   fs::create_symlink("/dev/full", beside);
-  expect_words(message_of<Error>([&] { train_until(request(run()), -1); }),
-               {checkpoint(4).string(), "No space left"});
+  expect_words(failure(run()), {checkpoint(4).string(), "No space left"});
   expect_words(log(),
                {"checkpoint after 3 epochs and 95 environment steps", "ERROR", "No space left"});
   EXPECT_FALSE(has(log(), "checkpoint after 4")) << log();

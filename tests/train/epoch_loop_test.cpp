@@ -319,15 +319,16 @@ std::string fault_message(const std::string& fault, int at) {
 // own, an evaluation of 60: the second evaluation reaches step 100 first.
 TEST(SlowEpochLoop, ErrorsOfTheEnvironmentAreNamed) {
   expect_words(fault_message("throw", 30),
-               {"the environment failed", "the motor is on fire", "task Odd-v0", "seed 7",
-                "epoch 0", "environment step 29"});
+               {"the environment failed", "the motor is on fire",
+                "; in the run of Odd-v0 with seed 7: ", "epoch 1, environment step 30, update 0"});
   expect_words(fault_message("throw", 100),
                {"the environment of the evaluation failed", "on fire"});
 }
 
 TEST(SlowEpochLoop, NonFiniteNumbersAreNamed) {
-  expect_words(fault_message("reward", 30),
-               {"a reward is nan", "task Odd-v0", "seed 7", "step 30"});
+  expect_words(
+      fault_message("reward", 30),
+      {"a reward is nan, in the run of Odd-v0 with seed 7: epoch 1, environment step 30, "});
   expect_words(fault_message("observation", 30), {"an observation is nan", "environment step 30"});
   expect_words(fault_message("reward", 100), {"a return of the evaluation is nan", "seed 7"});
   expect_words(fault_message("observation", 100), {"an observation of the evaluation", "seed 7"});
@@ -410,7 +411,7 @@ TEST(SlowEpochLoop, NonFiniteLossStopsTheRun) {
   }
   run.agent().restored();
   expect_words(message_of<Error>([&] { run.epoch(team, kNever); }),
-               {"loss is nan", "seed 5", "epoch 1", "update 26"});
+               {"loss is nan", "seed 5", "epoch 2", "update 26"});
 }
 
 TEST(SlowEpochLoop, RefusesTheStateOfAnotherRun) {

@@ -221,7 +221,7 @@ TEST_F(SlowLockstepTraining, FailedEvaluationEndsItsRun) {
   expect_words(message_of<Error>([&] {
                  train_run("bad", config, stand_in(faults_), {3, 4});
                }),
-               {"the environment of the evaluation failed", "on fire", "epoch 0"});
+               {"the environment of the evaluation failed", "on fire", "epoch 1"});
   EXPECT_EQ(faults_.acts, 20 + 25 + 25);
 }
 
@@ -299,7 +299,7 @@ TEST_F(SlowLockstepTraining, NonFiniteLossNamesSeedEpochAndUpdate) {
   expect_words(message_of<Error>([&] {
                  train_run("bad", small_config("dsac"), stand_in(faults_), {3, 4});
                }),
-               {"a loss is not finite", "seed 4", "epoch 0", "update 7"});
+               {"a loss is not finite", "seed 4", "epoch 1", "update 7"});
   const auto status = run_status(path("bad"));
   EXPECT_EQ(status[0].epochs_done, 1);  // the other one is saved
   EXPECT_TRUE(fs::exists(path("bad/seed_3/checkpoints/checkpoint-1.ovde")));

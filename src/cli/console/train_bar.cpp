@@ -14,7 +14,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/console/text.h"
+#include "run/progress_csv.h"
+#include "run/run_folder.h"
 #include "run/run_status.h"
 #include "train/run_length.h"
 
@@ -50,6 +53,7 @@ class ConsoleProgress final : public ProgressSink {
     start_ = Clock::now();
     recent_ = {{start_, epochs_done_}};
     estimate_.emplace(run, epochs_done);
+    if (!run.is_new) read_last_returns();
     print(printable(start_text(), "\n") + "\n");
   }
 
@@ -81,6 +85,7 @@ class ConsoleProgress final : public ProgressSink {
 
     if (!due() && epochs_done_ != total_epochs_) return;
     style_.bar ? show_bar() : print(status_text() + "\n");
+    if (epochs_done_ == total_epochs_) show_choice();
   }
 
   void run_finished(std::span<const RunSummary> summaries) override {
@@ -130,6 +135,7 @@ class ConsoleProgress final : public ProgressSink {
         fmt::format("{} on {}, {}, into {}\n{}", run_.config.algorithm, run_.config.task,
                     agents_text(), printable(run_.folder.string()), describe_length(run_));
     if (epochs_done_ == 0) return text;
+    text += "\ncontinues after " + continued_text();
     double seconds_left = 0;  // the slowest agent's, at the rate before the interruption
     try {
       for (const RunStatus& run : run_status(run_.folder))
@@ -138,6 +144,35 @@ class ConsoleProgress final : public ProgressSink {
     }
     if (seconds_left > 0) text += fmt::format("; {} left", about(seconds_left));
     return text;
+  }
+
+  // "epoch 15 of 40, its last checkpoint"
+  std::string continued_text() const {
+    if (run_.seeds.size() == 1)
+      return fmt::format("epoch {} of {}, its last checkpoint", epochs_done_, epochs());
+    return fmt::format("{} of {} epochs of all agents, at their last checkpoints", epochs_done_,
+                       total_epochs_);
+  }
+
+  // The returns of a resumed run, for epochs before its next evaluation.
+  void read_last_returns() {
+    for (std::size_t i = 0; i < run_.seeds.size(); ++i) {
+      try {
+        for (const EpochRow& row : read_progress(agent_folder(run_.folder, run_.seeds, i)))
+          keep_evaluation(row, latest_[i]);
+      } catch (const Error&) {  // there is none yet
+      }
+    }
+  }
+
+  // After the last epoch, episodes choose the best policy, which may take as long as many epochs.
+  void show_choice() {
+    const std::string text = fmt::format("playing episodes of up to {} to choose the best policy",
+                                         plural(run_.config.horizon, "step"));
+    print(style_.bar
+              ? "\r" + text.substr(0, static_cast<std::size_t>(std::max(0, style_.width - 1))) +
+                    "\x1b[K"
+              : text + "\n");
   }
 
   std::string agents_text() const {

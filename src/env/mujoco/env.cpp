@@ -308,13 +308,13 @@ class MujocoEnv final : public Env,
     return true;
   }
 
-  // Adds task, step and seed to an error.
+  // Adds step and seed to an error, and the task to one that does not name it.
   template <typename Function>
   void with_context(Function function) {
     try {
       function();
     } catch (const InputError& error) {  // an error in the task's rules
-      throw InputError(fmt::format("{}, {}: {}", task_.id(), step_of_episode(), error.what()));
+      throw InputError(fmt::format("{}, in {}", error.what(), step_of_episode()));
     } catch (const Error& error) {
       throw Error(fmt::format("{}, {}: MuJoCo: {}", task_.id(), step_of_episode(), error.what()));
     }

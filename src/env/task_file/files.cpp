@@ -8,6 +8,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <ovde/error.h>
 #include "env/registry.h"
@@ -329,14 +330,24 @@ void use_task_copy(const std::string& id, const std::string& sha256, const fs::p
   }
 }
 
-bool task_file_changed(const std::string& id, const OptionValues& options) {
+std::string task_file_changes(const std::string& id, const OptionValues& options) {
   std::error_code error;
-  if (!is_task_file(id) || !fs::exists(id, error)) return false;
-  try {
-    return Store::load(id, false).digest != options.text(kDigest);
-  } catch (const InputError&) {
-    return true;
+  if (!is_task_file(id) || !fs::exists(id, error)) return "";
+  const auto run = store().get(options.text(kDigest));
+  if (!run) return "";
+  const auto is_task = [](const auto& file) { return file.first.extension() == ".toml"; };
+  const auto task = std::ranges::find_if(run->files, is_task);
+  std::vector<std::string> changes;
+  for (const auto& [name, content] : run->files) {
+    const fs::path from_task = name.lexically_relative(task->first.parent_path());
+    const fs::path path = (fs::path(id).parent_path() / from_task).lexically_normal();
+    if (!fs::is_regular_file(path, error)) {
+      changes.push_back(fmt::format("{} is missing", path.string()));
+    } else if (read_file(path, kLargestModelFile) != content) {
+      changes.push_back(fmt::format("{} has changed since the run began", path.string()));
+    }
   }
+  return fmt::format("{}", fmt::join(changes, "; "));
 }
 
 }  // namespace ovde

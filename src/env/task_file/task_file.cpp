@@ -122,6 +122,12 @@ class TaskFileReader {
       if (at->path().extension() == ".xml") there.push_back(at->path().filename());
     }
     std::ranges::sort(there);
+    if (fs::is_directory(path, error)) {
+      in_.refuse(
+          *top_.get("model"),
+          fmt::format("the model '{}' is a folder; must be a file{}", *in_.text(top_, "model"),
+                      there.empty() ? "" : ", such as " + there.front()));
+    }
     at(*top_.get("model"),
        [&] { refuse_name("model file", path.filename(), there, folder.string()); });
   }

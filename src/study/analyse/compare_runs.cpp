@@ -55,12 +55,13 @@ std::string different_lengths(const std::vector<FoundRun>& runs,
 
 }  // namespace
 
-std::vector<FoundRun> find_runs(std::span<const fs::path> folders) {
+std::vector<FoundRun> find_runs(std::span<const fs::path> folders,
+                                std::vector<std::string>& notes) {
   std::vector<FoundRun> runs;
   std::set<fs::path> seen;
   for (const fs::path& folder : folders) {
     const auto found = run_status(folder);
-    if (found.empty()) throw InputError(fmt::format("there is no run in {}", folder.string()));
+    if (found.empty()) notes.push_back(fmt::format("there is no run in {}", folder.string()));
     for (const RunStatus& status : found) {
       if (status.state == RunState::unreadable)
         throw InputError(fmt::format("{}: {}", status.folder.string(), status.message));
@@ -92,9 +93,10 @@ std::string name_of(const RunKind& kind, const std::vector<RunKind>& all) {
 }
 
 StudyResults compare_runs(std::span<const fs::path> folders) {
-  const std::vector<FoundRun> runs = find_runs(folders);
-  const auto rows = kinds_of(runs, &FoundRun::row), columns = kinds_of(runs, &FoundRun::column);
   StudyResults out;
+  const std::vector<FoundRun> runs = find_runs(folders, out.notes);
+  if (runs.empty()) throw InputError(fmt::format("{}", fmt::join(out.notes, "; ")));
+  const auto rows = kinds_of(runs, &FoundRun::row), columns = kinds_of(runs, &FoundRun::column);
   out.plan.name = "compare";
   out.plan.measures = {"score"};
   out.plan.show = {"table", "curves", "bars"};

@@ -113,9 +113,9 @@ struct FoundRun {
   RunKind row, column;  // settings of the task and its disturbances belong to the row
 };
 
-// The runs in these folders, which hold runs or populations, each once. InputError if a folder has
-// none or one cannot be read.
-std::vector<FoundRun> find_runs(std::span<const fs::path> folders);
+// The runs in these folders, which hold runs or populations, each once; a folder without runs is
+// noted. InputError if a run cannot be read.
+std::vector<FoundRun> find_runs(std::span<const fs::path> folders, std::vector<std::string>& notes);
 
 // The task or algorithm, followed by the settings in which several kinds of it differ: "ovde_g
 // explore.alpha = 0.1".

@@ -365,7 +365,9 @@ class PlanFile {
 }  // namespace
 
 Plan parse_plan(const std::string& text, const std::string& file_name) {
-  return PlanFile(file_name).read(parse_toml_table(text, file_name));
+  const toml::table top = parse_toml_table(text, file_name);
+  refuse_task_file(top, file_name);
+  return PlanFile(file_name).read(top);
 }
 
 }  // namespace ovde

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "cli/console/train_bar.h"
+#include "run/progress_csv.h"
+#include "temporary_folder.h"
 #include "train/run_length.h"
 #include "words.h"
 
@@ -34,6 +36,7 @@ RunPlan plan_of(std::vector<std::uint64_t> seeds, int epochs) {
   plan.config.algorithm = "ovde_g";
   plan.config.train.epochs = epochs;
   plan.config.train.eval_steps = 500;
+  plan.config.horizon = 1000;
   plan.seeds = std::move(seeds);
   plan.folder = "runs/x";
   return plan;
@@ -61,13 +64,15 @@ std::string run(const ConsoleStyle& style, int epochs) {
 
 TEST(TrainBar, APipeGetsFewPlainLines) {
   const std::string text = run({.line_seconds = 1000}, 500);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 5);  // start (two), first epoch, last epoch, result
+  // start (two), first epoch, last epoch, choice of the best policy, result
+  EXPECT_EQ(std::ranges::count(text, '\n'), 6);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_EQ(text.find('\r'), std::string::npos);
   expect_words(text, {"ovde_g on GridChaos-v0:s, seed 0, into runs/x\n500 epochs of 100 steps: "
                       "51,000 steps with the warm-up; evaluated for 500 steps after every epoch "
                       "(5 times the training's steps)\n",
                       "epoch   1/500", "epoch 500/500  return  499.0  goal  50%",
+                      "\nplaying episodes of up to 1000 steps to choose the best policy\n",
                       "score 42.0, goal first reached in epoch 4, in runs/x\n"});
 }
 
@@ -167,6 +172,20 @@ TEST(TrainBar, APartialEpochIsNotTimed) {
   EXPECT_NE(console.text().find("updates/s"), std::string::npos);
 }
 
+TEST(TrainBar, AResumedRunTellsItsCheckpointAndItsLastReturn) {
+  const TemporaryFolder folder;
+  ProgressFile(folder.path(), std::vector{row_of(0, 12.5, 1), row_of(1, EpochRow::kNone, 1)});
+  RunPlan plan = plan_of({0}, 10);
+  plan.folder = folder.path();
+  plan.is_new = false;
+  Console console;
+  const auto progress = console_progress(console.file(), {.line_seconds = 0});
+  progress->run_started(plan, 2);
+  progress->epoch_done(0, row_of(2, EpochRow::kNone, EpochRow::kNone));
+  expect_words(console.text(), {"\ncontinues after epoch 2 of 10, its last checkpoint\n",
+                                "epoch  3/10  return   12.5  goal 100%"});
+}
+
 TEST(TrainBar, TasksWithoutAGoalShowNone) {
   Console console;
   const auto progress = console_progress(console.file(), {});
@@ -198,7 +217,7 @@ TEST(TrainBar, ThreadsMayReportConcurrently) {
   }
   for (std::thread& thread : threads) thread.join();
   const std::string text = console.text();
-  EXPECT_EQ(std::ranges::count(text, '\n'), 202);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 203);
   expect_words(text, {"epoch 50/50"});
 }
 

@@ -101,6 +101,14 @@ TEST_F(CompareRuns, UnfinishedRunsCountAndAreNamed) {
   EXPECT_THROW(compare_runs(std::vector<fs::path>{runs[1]}), InputError);
 }
 
+TEST_F(CompareRuns, FoldersWithoutRunsAreSkipped) {
+  const fs::path run = make_run("a", "GridChaos-v0:s", "sac", 0, 1), page = folder_.path() / "page";
+  fs::create_directories(page);
+  const StudyResults results = compare_runs(std::vector<fs::path>{page, run});
+  EXPECT_EQ(results.notes, std::vector<std::string>{"there is no run in " + page.string()});
+  EXPECT_THROW(compare_runs(std::vector<fs::path>{page}), InputError);
+}
+
 TEST_F(CompareRuns, TheSameRunTwiceCountsOnce) {
   const fs::path run = make_run("a", "GridChaos-v0:s", "sac", 0, 1);
   make_run("b", "GridChaos-v0:s", "sac", 0, 1);
