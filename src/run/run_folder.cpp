@@ -81,18 +81,18 @@ fs::path run_to_resume(const fs::path& folder) {
   return resumable || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
 }
 
-// A run that was killed before it had a config.toml leaves its lock, the copy of its task and an
-// unfinished file.
+// A run that was killed before it had a config.toml leaves its lock, unfinished files and the copy
+// of its task. After a power failure the lock may be gone. A folder `task` without a lock is a
+// user's.
 bool is_of_killed_start(const fs::path& path) {
   const fs::path name = path.filename();
-  return name == kLockFile || name == kTaskFolder || name.extension() == ".tmp";
+  return name == kLockFile || name.extension() == ".tmp" ||
+         (name == kTaskFolder && has_file(path.parent_path(), kLockFile));
 }
 
 void check_empty(const fs::path& folder) {
   if (!is_folder(folder)) return;
-  const std::vector<fs::path> inside = paths_in(folder);
-  if (inside.empty()) return;
-  if (has_file(folder, kLockFile) && std::ranges::all_of(inside, is_of_killed_start)) return;
+  if (std::ranges::all_of(paths_in(folder), is_of_killed_start)) return;
   throw OutputPathError(
       fmt::format("folder {} is not empty; a run needs a folder of its own, such as {}",
                   folder.string(), unused_folder(folder / "run").string()));

@@ -52,6 +52,10 @@ TEST(RunFolder, AcceptsWhatAKilledStartLeaves) {
   for (const char* name : {"lock", "task/robot.toml", "config.toml.tmp"})
     write_file_atomically(folder.path() / name, std::string("x"));
   EXPECT_NO_THROW(ensure_new_run_folder(folder.path()));
+
+  const TemporaryFolder without_lock;  // after a power failure
+  write_file_atomically(without_lock.path() / "config.toml.tmp", std::string("x"));
+  EXPECT_NO_THROW(ensure_new_run_folder(without_lock.path()));
 }
 
 TEST(RunFolder, RefusesAFolderThatCannotBeMade) {
