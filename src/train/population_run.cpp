@@ -68,7 +68,7 @@ bool has_ended(const fs::path& folder, const RunPlan& plan) {
 RunPlan plan_new_run(const Config& config, const std::vector<std::uint64_t>& seeds,
                      const fs::path& folder, const std::string& command) {
   check_seeds(seeds);
-  RunLock::check_not_held(folder);
+  if (is_folder(folder)) RunLock::check_not_held(folder);
   check_new_run_folder(folder);
   return {config, seeds, folder, true, command};
 }
