@@ -330,6 +330,19 @@ void use_task_copy(const std::string& id, const std::string& sha256, const fs::p
   }
 }
 
+namespace {
+
+// False where the file cannot be read, too.
+bool has_content(const fs::path& path, const std::string& content) {
+  try {
+    return read_file(path, kLargestModelFile) == content;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 std::string task_file_changes(const std::string& id, const OptionValues& options) {
   std::error_code error;
   if (!is_task_file(id) || !fs::exists(id, error)) return "";
@@ -343,7 +356,7 @@ std::string task_file_changes(const std::string& id, const OptionValues& options
     const fs::path path = (fs::path(id).parent_path() / from_task).lexically_normal();
     if (!fs::is_regular_file(path, error)) {
       changes.push_back(fmt::format("{} is missing", path.string()));
-    } else if (read_file(path, kLargestModelFile) != content) {
+    } else if (!has_content(path, content)) {
       changes.push_back(fmt::format("{} has changed since the run began", path.string()));
     }
   }
