@@ -80,8 +80,8 @@ int run_program(int argc, char** argv) {
     return complain(error.what(), cli::kInterrupted);
   } catch (const FolderHoldsRun& error) {
     std::string text = error.what() + std::string(" (--out)");
-    if (!error.unfinished.empty())
-      text += fmt::format("; {} continues it", cli::resume_command(error.unfinished));
+    if (const fs::path run = run_to_resume(error.folder); !run.empty())
+      text += fmt::format("; {} continues it", cli::resume_command(run));
     return complain(text, kWrongInput);
   } catch (const OutputPathError& error) {
     return complain(error.what() + std::string(" (--out)"), kWrongInput);

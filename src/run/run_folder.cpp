@@ -68,19 +68,6 @@ bool holds_run(const fs::path& folder) {
   return !agent_folders(folder).empty();
 }
 
-// The run that can be resumed. Empty: it is finished or cannot be read, its environment is
-// Python's, or it failed and its task file may be the reason.
-fs::path run_to_resume(const fs::path& folder) {
-  if (!holds_config(folder) && !holds_population(folder)) return {};
-  const std::vector<RunStatus> agents = run_status(folder);
-  const bool resumable = std::ranges::any_of(agents, [](const RunStatus& agent) {
-    if (agent.task.starts_with(kPythonTask)) return false;
-    return agent.state == RunState::interrupted ||
-           (agent.state == RunState::failed && !is_task_file(agent.task));
-  });
-  return resumable || agents.empty() ? population_above(folder).value_or(folder) : fs::path();
-}
-
 // A run that was killed before it had a config.toml leaves its lock, unfinished files and the copy
 // of its task. After a power failure the lock may be gone. A folder `task` without a lock is a
 // user's.
@@ -129,8 +116,7 @@ void check_output_folder(const fs::path& folder) {
 void check_holds_no_run(const fs::path& folder) {
   if (!holds_run(folder)) return;
   throw FolderHoldsRun(
-      fmt::format("folder {} already holds a run; choose another", folder.string()),
-      run_to_resume(folder));
+      fmt::format("folder {} already holds a run; choose another", folder.string()), folder);
 }
 
 void check_new_run_folder(const fs::path& folder) {

@@ -28,9 +28,9 @@ bool has_file(const fs::path& folder, const char* name);
 
 class FolderHoldsRun : public OutputPathError {
  public:
-  FolderHoldsRun(const std::string& message, fs::path unfinished)
-      : OutputPathError(message), unfinished(std::move(unfinished)) {}
-  fs::path unfinished;  // the run that can be resumed; empty: there is none
+  FolderHoldsRun(const std::string& message, fs::path folder)
+      : OutputPathError(message), folder(std::move(folder)) {}
+  fs::path folder;
 };
 
 // InputError if `folder` already holds a run or cannot be written to. Creates nothing.

@@ -32,6 +32,13 @@ bool is_run(const fs::path& folder) {
 // The folder to lock and to resume: the population's, where the run is one of its agents.
 fs::path whole_run(const fs::path& folder) { return population_above(folder).value_or(folder); }
 
+// By the program. A task file may be the reason of a failure, and a run keeps its copy of it.
+bool can_be_resumed(const RunStatus& run) {
+  if (run.task.starts_with(kPythonTask)) return false;
+  return run.state == RunState::interrupted ||
+         (run.state == RunState::failed && !is_task_file(run.task));
+}
+
 bool is_training(const fs::path& folder) {
   return RunLock::is_held(folder) || RunLock::is_held(whole_run(folder));
 }
@@ -132,6 +139,13 @@ RunStatus status_of_run(const Folder& run, const std::function<Config()>& read_c
   return status;
 }
 
+fs::path run_to_resume(const fs::path& folder) {
+  if (!holds_config(folder) && !holds_population(folder)) return {};
+  const std::vector<RunStatus> agents = run_status(folder);
+  return agents.empty() || std::ranges::any_of(agents, can_be_resumed) ? whole_run(folder)
+                                                                       : fs::path();
+}
+
 fs::path finished_policy(const fs::path& folder) {
   check_run_folder(folder);
   const fs::path policy = folder / kPolicyFile;
@@ -151,21 +165,18 @@ fs::path finished_policy(const fs::path& folder) {
       fmt::format("{} holds no policy yet: it {} epoch {} of {}", folder.string(),
                   failed ? "failed at" : "is at", status.epochs_done, status.epochs);
   if (failed) how_far += ": " + status.message;
-  fs::path to_resume = whole_run(folder);
+  const fs::path run = whole_run(folder);
   if (status.state == RunState::training) {
     how_far += "; another process is training it";
-    to_resume.clear();
-  } else if (failed && is_task_file(status.task)) {  // the task may be the reason
+  } else if (failed && is_task_file(status.task)) {
     how_far +=
         "; a resumed run keeps the task that it began with: after a change of the task, begin a "
         "new run";
-    to_resume.clear();
   } else if (status.task.starts_with(kPythonTask)) {
-    how_far += fmt::format("; in Python, ovde.resume(\"{}\", env_factory) continues it",
-                           to_resume.string());
-    to_resume.clear();
+    how_far +=
+        fmt::format("; in Python, ovde.resume(\"{}\", env_factory) continues it", run.string());
   }
-  throw UnfinishedRun(how_far, to_resume);
+  throw UnfinishedRun(how_far, can_be_resumed(status) ? run : fs::path());
 }
 
 PolicyOfRun policy_of_run(const fs::path& path) {

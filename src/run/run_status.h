@@ -31,6 +31,10 @@ struct RunStatus {
 // The run in `folder`, or all the runs below it; InputError if there is no such folder.
 std::vector<RunStatus> run_status(const fs::path& folder);
 
+// The run in `folder`, or its population, if the program can resume it. Empty: it is finished or
+// cannot be read, its environment is Python's, or it failed and its task file may be the reason.
+fs::path run_to_resume(const fs::path& folder);
+
 // The folders of those runs.
 std::vector<fs::path> run_folders(const Folder& folder);
 
