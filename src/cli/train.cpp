@@ -27,8 +27,7 @@ namespace ovde::cli {
 
 namespace {
 
-// where settings were given
-constexpr const char *kSet = "--set", *kStandard = "standard";
+constexpr const char* kSet = "--set";  // where a setting was given
 
 std::vector<std::uint64_t> parse_seeds(const std::string& text) {
   std::vector<std::uint64_t> seeds = seed_range(text);
@@ -80,6 +79,10 @@ void check_given_once(const TrainCommand& command, const Setting& set) {
   }
 }
 
+bool is_given(const std::vector<Setting>& settings, const char* key) {
+  return std::ranges::find(settings, key, &Setting::key) != settings.end();
+}
+
 // Later settings override earlier ones: the file, the options that are short for keys, then --set.
 std::vector<Setting> collect_settings(const TrainCommand& command) {
   std::vector<Setting> settings;
@@ -99,13 +102,8 @@ std::vector<Setting> collect_settings(const TrainCommand& command) {
     check_form(setting);
     if (setting.where == kSet) check_given_once(command, setting);
   }
-  const auto given = [&](const char* key) {
-    return std::ranges::find(settings, key, &Setting::key) != settings.end();
-  };
-  if (!given("run.task")) throw InputError("no task given: --task ID (ovde list tasks)");
-  // docs/train.md says why
-  if (!given("run.algorithm"))
-    settings.push_back({"run.algorithm", Training().algorithm, kStandard});
+  if (!is_given(settings, "run.task"))
+    throw InputError("no task given: --task ID (ovde list tasks)");
   return settings;
 }
 
@@ -130,12 +128,15 @@ int epochs_for(const std::string& steps, const TrainConfig& train) {
 
 Config resolve_run(const TrainCommand& command) {
   std::vector<Setting> settings = collect_settings(command);
+  // docs/train.md says why
+  const bool is_standard = !is_given(settings, "run.algorithm");
+  if (is_standard) settings.push_back({"run.algorithm", Training().algorithm, ""});
   if (command.steps) {
     const int epochs = epochs_for(*command.steps, resolve_config(settings).train);
     settings.push_back({"train.epochs", static_cast<double>(epochs), "--steps"});
   }
   Config config = resolve_config(settings);
-  if (std::ranges::find(settings, kStandard, &Setting::where) != settings.end()) {
+  if (is_standard) {
     std::fprintf(stderr, "ovde: no --algo given: training %s (ovde list algos)\n",
                  config.algorithm.c_str());
   }
