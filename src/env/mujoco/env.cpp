@@ -22,13 +22,12 @@ Box control_box(const mjModel& m) {
   return box;
 }
 
-// The object's name; its kind and number where the model gives none.
+}  // namespace
+
 std::string name_of(const mjModel& m, int type, const char* kind, int number) {
   const char* const name = mj_id2name(&m, type, number);
   return name != nullptr && *name != 0 ? name : fmt::format("{}_{}", kind, number);
 }
-
-}  // namespace
 
 std::vector<Signal> parts(const std::string& name, int size, const std::string& unit,
                           const std::string& end) {

@@ -104,6 +104,8 @@ struct StateSignals {
   std::vector<Signal> positions, velocities;
 };
 StateSignals state_signals(const mjModel& model);
+// The object's name; its kind and number where the model gives none.
+std::string name_of(const mjModel& model, int type, const char* kind, int number);
 
 // Names and units of the actuators' controls: the force or torque of a control of 1, or the
 // position or velocity that a servo is given.

@@ -106,11 +106,6 @@ TaskCheck::Play play(const TaskFile& file, const MujocoTask& task, int steps, st
   return result;
 }
 
-std::string name_in(const mjModel& m, int type, int number) {
-  const char* const name = mj_id2name(&m, type, number);
-  return name == nullptr ? fmt::format("number {}", number) : name;
-}
-
 // Angles in a task file are in radians, whatever unit the model's file has.
 void add_draws_beyond_limits(const TaskFile& file, const TaskFile::Draw& draw,
                              std::vector<std::string>& remarks) {
@@ -129,7 +124,8 @@ void add_draws_beyond_limits(const TaskFile& file, const TaskFile::Draw& draw,
     if (low < range[0] - kSlack || high > range[1] + kSlack)
       remarks.push_back(fmt::format(
           "reset.draw takes joint {} to {:.4g} to {:.4g}, beyond its range, {:.4g} to {:.4g}{}",
-          name_in(m, mjOBJ_JOINT, joint), low, high, range[0], range[1], hinge ? " (rad)" : ""));
+          name_of(m, mjOBJ_JOINT, "joint", joint), low, high, range[0], range[1],
+          hinge ? " (rad)" : ""));
   }
 }
 
@@ -146,7 +142,7 @@ std::vector<std::string> remarks_on(const TaskFile& file, const TaskCheck& check
     all.push_back(
         fmt::format("control.scale takes {} beyond its ctrlrange, {:.4g} to {:.4g}, to which "
                     "MuJoCo clips it",
-                    name_in(model, mjOBJ_ACTUATOR, actuator), range[0], range[1]));
+                    name_of(model, mjOBJ_ACTUATOR, "actuator", actuator), range[0], range[1]));
   }
   for (const TaskFile::Draw& draw : file.draws) add_draws_beyond_limits(file, draw, all);
   for (std::size_t i = 0; i < file.task.observed.size(); ++i) {
